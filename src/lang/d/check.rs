@@ -15,6 +15,7 @@ pub(super) mod builtins;
 mod calls;
 mod checker;
 mod cleanpath;
+mod code;
 mod convert;
 mod declarations;
 mod descriptions;

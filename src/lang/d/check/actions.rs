@@ -5,13 +5,14 @@ mod format;
 pub mod speculation;
 
 use super::checker::Checker;
+use super::code::{cast, effect, int};
 use super::prototypes::{Class, Function, function};
-use super::value::{Value, cast, decay, int, is_int, is_scalar, is_text, statement, word};
+use super::value::{Value, decay, is_int, is_scalar, is_text, word};
 use super::{addresses, calls, prototypes, recording, scratch};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, Statement, StatementKind};
+use crate::lang::typed::{Expr, ExprKind, Statement};
 use crate::lang::types::Type;
 use crate::model::bytes;
 use crate::model::d::{Format, Item, Piece, Setting};
@@ -86,7 +87,7 @@ impl Checker<'_> {
         if matches!(value.e.kind, ExprKind::Int(_) | ExprKind::Local(_)) {
             return;
         }
-        out.push(statement(StatementKind::Expr(value.e), span));
+        out.push(effect(value.e));
     }
 }
 
@@ -188,8 +189,7 @@ fn exit(c: &mut Checker<'_>, f: &Function, items: &[Ast], span: Span, out: &mut 
     recording::records(c, span, true);
     c.frame.items.push(Item::Nothing);
     let code = cast(cast(value.e, &Type::I32), &Type::I64);
-    let (statements, kept) = c.kept(code);
-    out.extend(statements);
+    let kept = c.kept(code, out);
     c.frame.exit = Some(kept);
 }
 
@@ -344,5 +344,5 @@ fn signal(c: &mut Checker<'_>, number: Expr, span: Span, out: &mut Vec<Statement
     recording::records(c, span, false);
     c.frame.items.push(Item::Nothing);
     let call = ExprKind::Call(crate::lang::typed::Intrinsic::Signal, vec![number]);
-    out.push(statement(StatementKind::Expr(Expr::new(call, Type::I64, span)), span));
+    out.push(effect(Expr::new(call, Type::I64, span)));
 }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use super::checker::Checker;
-use super::paths::{BYTE, byte_at, choose, each, leave, number, pair, read, set, when};
-use super::value::{Value, block, cast, decay, error_value, int, is_int, statement, word};
+use super::code::{
+    BYTE, CHAR, add, binary, block, byte_at, byte_pointer, call, cast, choose, copy_into, each, equal, int, int64, is,
+    leave, less, not, or, plus, pointer, put, read, set, sub, when,
+};
+use super::value::{Value, decay, error_value, is_int, word};
 use super::{paths, scratch, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind, UnaryOp};
+use crate::lang::typed::{BinaryOp, Expr, Intrinsic, Statement};
 use crate::lang::types::{AddressSpace, Type};
 
 const AF_INET: u64 = 2;
@@ -35,18 +38,17 @@ pub fn inet_ntop(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> 
         None => {}
     }
     let mut out = Vec::new();
-    let (statements, family) = c.kept(cast(word(family.e), &Type::I64));
-    out.extend(statements);
-    let is = |n: u64| pair(BinaryOp::Eq, family.clone(), number(n as i64, span));
-    let known = Expr::new(ExprKind::Or(Box::new(is(AF_INET)), Box::new(is(AF_INET6))), Type::Bool, span);
-    let unknown = Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(known)), Type::Bool, span);
-    out.push(scratch::fault_if(unknown, scratch::ILLEGAL));
+    let family = c.kept(cast(word(family.e), &Type::I64), &mut out);
+    let is_family = |n: u64| is(family.clone(), n as i64);
+    let known = or(is_family(AF_INET), is_family(AF_INET6));
+    let unknown = not(known);
+    out.push(scratch::fault_if(unknown, scratch::ILLEGAL, span));
     let pointer = kept_pointer(c, pointer, &mut out);
     let (v4, v6) = (
         strings::network_address(c, AF_INET as i64, pointer.clone()),
         strings::network_address(c, AF_INET6 as i64, pointer),
     );
-    Value::new(block(out, choose(is(AF_INET), v4.e, v6.e)))
+    Value::new(block(out, choose(is_family(AF_INET), v4.e, v6.e)))
 }
 
 /// A pointer as a value that can be used several times.
@@ -55,8 +57,7 @@ fn kept_pointer(c: &mut Checker<'_>, pointer: Value, out: &mut Vec<Statement>) -
         Type::Array { .. } => decay(pointer),
         _ => pointer.e,
     };
-    let (statements, kept) = c.kept(cast(cast(word, &Type::U64), &byte_pointer()));
-    out.extend(statements);
+    let kept = c.kept(cast(cast(word, &Type::U64), &byte_pointer()), out);
     Value::new(kept)
 }
 
@@ -101,69 +102,59 @@ pub fn inet_ntoa6(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) ->
 pub fn link_ntop(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Value {
     let mut out = Vec::new();
     let pointer = arguments.remove(1);
-    let (statements, kind) = c.kept(cast(word(arguments.remove(0).e), &Type::I64));
-    out.extend(statements);
+    let kind = c.kept(cast(word(arguments.remove(0).e), &Type::I64), &mut out);
     let length = c.local("%length", Type::I64);
-    let lengths = LINKS.iter().fold(number(0, span), |rest, (link, bytes)| {
-        choose(pair(BinaryOp::Eq, kind.clone(), number(*link, span)), number(*bytes, span), rest)
-    });
+    let lengths = LINKS
+        .iter()
+        .fold(int64(0, span), |rest, (link, bytes)| choose(is(kind.clone(), *link), int64(*bytes, span), rest));
     out.push(set(length, lengths));
-    out.push(scratch::fault_if(pair(BinaryOp::Eq, read(length, span), number(0, span)), scratch::ILLEGAL));
+    out.push(scratch::fault_if(is(read(length, span), 0), scratch::ILLEGAL, span));
     let array = |len| Type::Array { of: Arc::new(BYTE), len };
     let (bytes, text) = (c.local("%link", array(64)), c.local("%address", array(256)));
     let pointer = kept_pointer(c, pointer, &mut out);
     let from = c.checked_pointer(pointer.e);
-    let place = ExprKind::Within { local: bytes, offset: Box::new(int(0, Type::U64, span)) };
-    let size = cast(read(length, span), &Type::U64);
-    let copy = ExprKind::Call(Intrinsic::ReadInto, vec![Expr::new(place, BYTE, span), from, size]);
-    out.push(statement(StatementKind::Expr(Expr::new(copy, Type::I64, span)), span));
+    out.push(copy_into(bytes, int64(0, span), from, read(length, span), span));
     let (at, byte) = (c.local("%at", Type::I64), c.local("%byte", Type::I64));
-    let place_of = |more| {
-        let three = pair(BinaryOp::Mul, read(at, span), number(3, span));
-        pair(BinaryOp::Add, three, number(more, span))
-    };
+    let place_of = |more| plus(binary(BinaryOp::Mul, read(at, span), int64(3, span)), more);
     let digit = |shift| {
-        let nibble = pair(BinaryOp::Shr, read(byte, span), number(shift, span));
-        let nibble = pair(BinaryOp::BitAnd, nibble, number(15, span));
-        let small = pair(BinaryOp::Lt, nibble.clone(), number(10, span));
-        let base = choose(small, number(i64::from(b'0'), span), number(i64::from(b'a') - 10, span));
-        pair(BinaryOp::Add, nibble, base)
+        let nibble = binary(BinaryOp::Shr, read(byte, span), int64(shift, span));
+        let nibble = binary(BinaryOp::BitAnd, nibble, int64(15, span));
+        let small = less(nibble.clone(), int64(10, span));
+        let base = choose(small, int64(i64::from(b'0'), span), int64(i64::from(b'a') - 10, span));
+        add(nibble, base)
     };
     let body = vec![
-        when(pair(BinaryOp::Ge, read(at, span), read(length, span)), vec![leave(span)], vec![]),
+        when(binary(BinaryOp::Ge, read(at, span), read(length, span)), vec![leave(span)]),
         set(byte, byte_at(bytes, read(at, span))),
         put(text, place_of(0), digit(4)),
         put(text, place_of(1), digit(0)),
-        put(text, place_of(2), number(i64::from(b':'), span)),
+        put(text, place_of(2), int64(i64::from(b':'), span)),
     ];
     out.push(each(at, 20, span, body));
-    let end = pair(BinaryOp::Mul, read(length, span), number(3, span));
-    out.push(put(text, pair(BinaryOp::Sub, end, number(1, span)), number(0, span)));
-    let whole = Expr::new(ExprKind::Local(text), array(256), span);
-    let address = Expr::new(ExprKind::AddressOf(Box::new(whole)), byte_pointer(), span);
-    let string = c.string();
-    Value::new(block(out, Expr::new(ExprKind::Call(Intrinsic::Str, vec![address]), string, span)))
+    let end = binary(BinaryOp::Mul, read(length, span), int64(3, span));
+    out.push(put(text, sub(end, int64(1, span)), int64(0, span)));
+    let shown = paths::text_in(c, text, None, span);
+    Value::new(block(out, shown))
 }
 
 /// `progenyof(pid)`: whether the process that runs is that one or descends from it.
 pub fn progenyof(c: &mut Checker<'_>, pid: Value, span: Span) -> Value {
     let mut out = Vec::new();
-    let (statements, pid) = c.kept(cast(cast(pid.e, &Type::I32), &Type::I64));
-    out.extend(statements);
+    let pid = c.kept(cast(cast(pid.e, &Type::I32), &Type::I64), &mut out);
     let found = c.local("%found", Type::I64);
     let (task, next, step) = (c.local("%task", Type::I64), c.local("%next", Type::I64), c.local("%step", Type::I64));
-    out.push(set(found, number(0, span)));
+    out.push(set(found, int64(0, span)));
     let own = c.of_row("uint64_t", "(unsigned long)curthread", span).e;
     out.push(set(task, cast(own, &Type::I64)));
     let of_task = [("__task", cast(read(task, span), &Type::U64))];
     let id = c.snippet("int", "((struct task_struct *)__task)->tgid", &of_task, span).e;
     let parent = "(unsigned long)((struct task_struct *)__task)->real_parent";
     let parent = c.snippet("uint64_t", parent, &of_task, span).e;
-    let same = pair(BinaryOp::Eq, cast(id, &Type::I64), pid);
+    let same = equal(cast(id, &Type::I64), pid);
     let body = vec![
-        when(same, vec![set(found, number(1, span)), leave(span)], vec![]),
+        when(same, vec![set(found, int64(1, span)), leave(span)]),
         set(next, cast(parent, &Type::I64)),
-        when(pair(BinaryOp::Eq, read(next, span), read(task, span)), vec![leave(span)], vec![]),
+        when(equal(read(next, span), read(task, span)), vec![leave(span)]),
         set(task, read(next, span)),
     ];
     out.push(each(step, MOST_PARENTS, span, body));
@@ -193,7 +184,7 @@ pub fn bytes_at(c: &mut Checker<'_>, pointer: Expr, size: u32, length: Option<Ex
     let at = c.checked_pointer(cast(cast(pointer, &Type::U64), &byte_pointer()));
     let mut arguments = vec![at];
     arguments.extend(length);
-    Expr::new(ExprKind::Call(Intrinsic::Buf, arguments), Type::Buf { size }, span)
+    call(Intrinsic::Buf, arguments, Type::Buf { size }, span)
 }
 
 /// `copyinstr(address[, size])`: text with its end.
@@ -212,9 +203,8 @@ pub fn copyinstr(c: &mut Checker<'_>, mut arguments: Vec<Value>) -> Value {
         }
         None => int(most, Type::U64, span),
     };
-    let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::User };
-    let at = c.checked_pointer(cast(word(value.e), &pointer));
-    Value::new(Expr::new(ExprKind::Call(Intrinsic::Str, vec![at, size]), c.string(), span))
+    let at = c.checked_pointer(cast(word(value.e), &pointer(CHAR, AddressSpace::User)));
+    Value::new(call(Intrinsic::Str, vec![at, size], c.string(), span))
 }
 
 /// `rindex(text, part[, from])`: where a part of a text begins last.
@@ -223,44 +213,27 @@ pub fn last_index(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) ->
     let from = (arguments.len() > 2).then(|| arguments.remove(2));
     let part = paths::bytes_of(c, arguments.remove(1).e, &mut out);
     let text = paths::bytes_of(c, arguments.remove(0).e, &mut out);
-    let length =
-        |e: &Expr| cast(Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![e.clone()]), Type::U64, span), &Type::I64);
+    let length = |e: &Expr| cast(call(Intrinsic::StrLen, vec![e.clone()], Type::U64, span), &Type::I64);
     let last = c.local("%last", Type::I64);
-    out.push(set(last, pair(BinaryOp::Sub, length(&text.text), length(&part.text))));
+    out.push(set(last, sub(length(&text.text), length(&part.text))));
     if let Some(from) = from.filter(|from| is_int(from.ty())) {
-        let (statements, from) = c.kept(cast(cast(from.e, &Type::I32), &Type::I64));
-        out.extend(statements);
-        let earlier = pair(BinaryOp::Lt, from.clone(), read(last, span));
+        let from = c.kept(cast(cast(from.e, &Type::I32), &Type::I64), &mut out);
+        let earlier = less(from.clone(), read(last, span));
         out.push(set(last, choose(earlier, from, read(last, span))));
     }
     let found = c.local("%found", Type::I64);
-    out.push(set(found, number(-1, span)));
+    out.push(set(found, int64(-1, span)));
     let (at, inner, byte) = (c.local("%at", Type::I64), c.local("%inner", Type::I64), c.local("%byte", Type::I64));
-    let other = byte_at(text.bytes, pair(BinaryOp::Add, read(at, span), read(inner, span)));
+    let other = byte_at(text.bytes, add(read(at, span), read(inner, span)));
     let compared = vec![
         set(byte, byte_at(part.bytes, read(inner, span))),
-        when(
-            pair(BinaryOp::Eq, read(byte, span), number(0, span)),
-            vec![set(found, read(at, span)), leave(span)],
-            vec![],
-        ),
-        when(pair(BinaryOp::Ne, read(byte, span), other), vec![leave(span)], vec![]),
+        when(is(read(byte, span), 0), vec![set(found, read(at, span)), leave(span)]),
+        when(binary(BinaryOp::Ne, read(byte, span), other), vec![leave(span)]),
     ];
     let body = vec![
-        when(pair(BinaryOp::Gt, read(at, span), read(last, span)), vec![leave(span)], vec![]),
+        when(binary(BinaryOp::Gt, read(at, span), read(last, span)), vec![leave(span)]),
         each(inner, paths::most_bytes(&c.options), span, compared),
     ];
     out.push(each(at, paths::most_bytes(&c.options), span, body));
     Value::new(cast(block(out, read(found, span)), &Type::I32))
-}
-
-fn byte_pointer() -> Type {
-    Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::Kernel }
-}
-
-/// Sets a byte of an array.
-pub fn put(local: LocalId, at: Expr, value: Expr) -> Statement {
-    let span = at.span;
-    let place = ExprKind::Within { local, offset: Box::new(cast(at, &Type::U64)) };
-    statement(StatementKind::Store { place: Expr::new(place, BYTE, span), value: cast(value, &BYTE) }, span)
 }

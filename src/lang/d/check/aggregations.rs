@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use super::checker::Checker;
+use super::code::{binary, block, cast, choose, int, int64, negated, statement};
 use super::prototypes::{Class, function};
 use super::site::SiteKind;
-use super::value::{Value, block, cast, error_value, int, is_int, is_scalar, key, key_type, statement, whole, zero};
+use super::value::{Value, error_value, is_int, is_scalar, key, key_type, whole, zero};
 use super::variables::Aggregate;
 use super::{prototypes, variables};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind};
 use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Expr, ExprKind, StatementKind, UnaryOp};
+use crate::lang::typed::{BinaryOp, Expr, StatementKind};
 use crate::lang::types::{Aggregation, Type};
 use crate::model::histogram::LogLinear;
 
@@ -269,16 +270,11 @@ fn log_linear(
 fn log_linear_bucket(c: &mut Checker<'_>, value: Expr, shape: LogLinear) -> Expr {
     let span = value.span;
     let number = |n: u64| int(n as i64, Type::U64, span);
-    let pair = |op, a: Expr, b: Expr, ty: Type| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span);
-    let choose = |c: Expr, a: Expr, b: Expr| {
-        let ty = a.ty.clone();
-        Expr::new(ExprKind::Conditional(Box::new(c), Box::new(a), Box::new(b)), ty, span)
-    };
-    let (mut statements, value) = c.kept(value);
-    let negative = || pair(BinaryOp::Lt, value.clone(), int(0, Type::I64, span), Type::Bool);
-    let less = Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(value.clone())), Type::I64, span);
-    let (more, size) = c.kept(cast(choose(negative(), less, value.clone()), &Type::U64));
-    statements.extend(more);
+    let mut statements = Vec::new();
+    let value = c.kept(value, &mut statements);
+    let negative = || binary(BinaryOp::Lt, value.clone(), int64(0, span));
+    let less = negated(value.clone());
+    let size = c.kept(cast(choose(negative(), less, value.clone()), &Type::U64), &mut statements);
     let below = u64::from(shape.steps / shape.factor);
     // Beyond the last magnitude, then each magnitude from the highest down.
     let magnitudes = u64::from(shape.high - shape.low) + 1;
@@ -287,21 +283,20 @@ fn log_linear_bucket(c: &mut Checker<'_>, value: Expr, shape: LogLinear) -> Expr
         let end = shape.power(u32::from(magnitude) + 1);
         let steps = u64::from(shape.steps);
         let step = if magnitude == 0 {
-            let scaled = pair(BinaryOp::Mul, size.clone(), number(steps), Type::U64);
-            pair(BinaryOp::Div, scaled, number(end), Type::U64)
+            let scaled = binary(BinaryOp::Mul, size.clone(), number(steps));
+            binary(BinaryOp::Div, scaled, number(end))
         } else {
-            pair(BinaryOp::Div, size.clone(), number((end / steps).max(1)), Type::U64)
+            binary(BinaryOp::Div, size.clone(), number((end / steps).max(1)))
         };
         let first = u64::from(magnitude - shape.low) * u64::from(shape.new_steps()) + 1;
-        let place = pair(BinaryOp::Add, step, number(first.wrapping_sub(below)), Type::U64);
-        distance = choose(pair(BinaryOp::Lt, size.clone(), number(end), Type::Bool), place, distance);
+        let place = binary(BinaryOp::Add, step, number(first.wrapping_sub(below)));
+        distance = choose(binary(BinaryOp::Lt, size.clone(), number(end)), place, distance);
     }
-    let near = pair(BinaryOp::Lt, size, number(shape.power(u32::from(shape.low))), Type::Bool);
-    let (more, distance) = c.kept(choose(near, number(0), distance));
-    statements.extend(more);
+    let near = binary(BinaryOp::Lt, size, number(shape.power(u32::from(shape.low))));
+    let distance = c.kept(choose(near, number(0), distance), &mut statements);
     let middle = || number(u64::from(shape.middle()));
-    let left = pair(BinaryOp::Sub, middle(), distance.clone(), Type::U64);
-    let right = pair(BinaryOp::Add, middle(), distance, Type::U64);
+    let left = binary(BinaryOp::Sub, middle(), distance.clone());
+    let right = binary(BinaryOp::Add, middle(), distance);
     cast(block(statements, choose(negative(), left, right)), &Type::I64)
 }
 

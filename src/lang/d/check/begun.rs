@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::checker::Checker;
+use super::code::{builtin, effect, int, set, statement, when};
 use super::frame::Frame;
-use super::value::{int, statement};
 use super::{semantic, variables};
 use crate::lang::source::Span;
 use crate::lang::typed::{
@@ -40,9 +40,9 @@ pub fn within(c: &mut Checker<'_>, begun: Begun, body: Vec<Statement>, span: Spa
     let began = Expr::new(ExprKind::MapGet { map, key: key() }, Type::U64, span);
     let gone = Expr::new(ExprKind::MapDelete { map, key: key() }, Type::Bool, span);
     let since = ExprKind::Binary(BinaryOp::Sub, Box::new(now(span)), Box::new(began));
-    let since = statement(StatementKind::SetLocal(begun.since, Expr::new(since, Type::U64, span)), span);
-    let whole = [since, statement(StatementKind::Expr(gone), span)].into_iter().chain(body).collect();
-    vec![statement(StatementKind::If(has, Block::new(whole), Block::default()), span)]
+    let since = set(begun.since, Expr::new(since, Type::U64, span));
+    let whole = [since, effect(gone)].into_iter().chain(body).collect();
+    vec![when(has, whole)]
 }
 
 /// The program that keeps the time of each begin; losses in it are those of the probe that it is for.
@@ -53,7 +53,7 @@ pub fn program(c: &mut Checker<'_>, begun: Begun, place: &providers::Found, name
     let condition = semantic::condition_of_row(c, begin.when, span);
     let key = Some(key(c, begin, span));
     let kept = statement(StatementKind::SetMap { map: begun.map, key, value: now(span) }, span);
-    let body = vec![statement(StatementKind::If(condition, Block::new(vec![kept]), Block::default()), span)];
+    let body = vec![when(condition, vec![kept])];
     let locals = std::mem::take(&mut c.frame).locals;
     Some(Probe {
         targets: targets.iter().take(1).cloned().collect(),
@@ -77,5 +77,5 @@ fn key(c: &mut Checker<'_>, begin: &providers::Begin, span: Span) -> Expr {
 }
 
 fn now(span: Span) -> Expr {
-    Expr::new(ExprKind::Builtin(Builtin::Nsecs(Clock::Monotonic)), Type::U64, span)
+    builtin(Builtin::Nsecs(Clock::Monotonic), Type::U64, span)
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::checker::Checker;
-use super::value::{Value, block, cast, error_value, int, not, statement};
+use super::code::{add, block, builtin, call, cast, int, int64, not, read_as, set, statement, store};
+use super::value::{Value, error_value};
 use super::{files, firing, other_systems, registers};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Block, Builtin, Clock, Expr, ExprKind, FieldDef, Intrinsic, StatementKind};
+use crate::lang::typed::{Block, Builtin, Clock, Expr, ExprKind, FieldDef, Intrinsic, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
 
 /// `zonename`: processes of the first namespace of processes are in none, others have the name that their system has for
@@ -17,7 +18,7 @@ const ZONE: &str = "curthread->nsproxy == NULL || curthread->nsproxy->pid_ns_for
 
 impl Checker<'_> {
     pub fn builtin(&mut self, name: &str, span: Span) -> Option<Value> {
-        let get = |b: Builtin, from: Type, to: Type| cast(Expr::new(ExprKind::Builtin(b), from, span), &to);
+        let get = |b: Builtin, from: Type, to: Type| cast(builtin(b, from, span), &to);
         let argument = name.strip_prefix("arg").and_then(|n| n.parse::<u8>().ok()).filter(|n| *n < 10);
         if let Some(number) = argument {
             return Some(firing::argument(self, number, span));
@@ -31,23 +32,23 @@ impl Checker<'_> {
             "timestamp" => time_of_firing(self, span),
             "walltimestamp" => {
                 let now = get(Builtin::Nsecs(Clock::Monotonic), Type::U64, Type::I64);
-                let offset = int(self.wall_minus_monotonic_ns, Type::I64, span);
-                Expr::new(ExprKind::Binary(BinaryOp::Add, Box::new(now), Box::new(offset)), Type::I64, span)
+                let offset = int64(self.wall_minus_monotonic_ns, span);
+                add(now, offset)
             }
             "execname" => {
-                let comm = Expr::new(ExprKind::Builtin(Builtin::Comm), Type::Str { size: 16 }, span);
+                let comm = builtin(Builtin::Comm, Type::Str { size: 16 }, span);
                 self.text(comm)
             }
             "curthread" => {
                 let task = self.types.tagged(crate::lang::facts::CKind::Struct, "task_struct")?;
                 let ty = Type::Ptr { to: Arc::new(task), space: AddressSpace::Kernel };
-                Expr::new(ExprKind::Builtin(Builtin::CurTask), ty, span)
+                builtin(Builtin::CurTask, ty, span)
             }
             "ppid" => {
                 let task = self.types.tagged(crate::lang::facts::CKind::Struct, "task_struct")?;
                 let ty = Type::Ptr { to: Arc::new(task), space: AddressSpace::Kernel };
-                let task = Expr::new(ExprKind::Builtin(Builtin::CurTask), ty, span);
-                cast(Expr::new(ExprKind::Call(Intrinsic::TaskPpid, vec![task]), Type::U32, span), &Type::I32)
+                let task = builtin(Builtin::CurTask, ty, span);
+                cast(call(Intrinsic::TaskPpid, vec![task], Type::U32, span), &Type::I32)
             }
             "id" | "epid" | "probeprov" | "probemod" | "probefunc" | "probename" => {
                 return Some(firing::probe_part(self, name, span));
@@ -86,9 +87,9 @@ fn time_of_firing(c: &mut Checker<'_>, span: Span) -> Expr {
     let known = c.frame.now;
     let now = known.unwrap_or_else(|| c.local("%now", Type::U64));
     c.frame.now = Some(now);
-    let read = || Expr::new(ExprKind::Local(now), Type::U64, span);
-    let clock = Expr::new(ExprKind::Builtin(Builtin::Nsecs(Clock::Monotonic)), Type::U64, span);
-    let taken = Block::new(vec![statement(StatementKind::SetLocal(now, clock), span)]);
+    let read = || read_as(now, Type::U64, span);
+    let clock = builtin(Builtin::Nsecs(Clock::Monotonic), Type::U64, span);
+    let taken = Block::new(vec![set(now, clock)]);
     let first = StatementKind::If(not(read()), taken, Block::default());
     block(vec![statement(first, span)], read())
 }
@@ -98,7 +99,7 @@ fn current_processor(c: &mut Checker<'_>, span: Span) -> Value {
     let ty = cpuinfo(c);
     let Type::Struct(id) = ty else { return error_value(span) };
     let local = c.local("%processor", ty.clone());
-    let whole = Expr::new(ExprKind::Local(local), ty.clone(), span);
+    let whole = read_as(local, ty.clone(), span);
     let mut out = Vec::new();
     for (name, value) in [("cpu_id", "cpu"), ("cpu_pset", "pset"), ("cpu_chip", "chip"), ("cpu_lgrp", "lgrp")] {
         let (Some(field), Some(value)) = (c.types.field(id, name, AddressSpace::Kernel), c.builtin(value, span)) else {
@@ -106,7 +107,7 @@ fn current_processor(c: &mut Checker<'_>, span: Span) -> Value {
         };
         let place = ExprKind::Field { base: Box::new(whole.clone()), offset: field.offset, bits: None };
         let place = Expr::new(place, Type::I32, span);
-        out.push(statement(StatementKind::Store { place, value: cast(value.e, &Type::I32) }, span));
+        out.push(store(place, cast(value.e, &Type::I32)));
     }
     let to = Type::Ptr { to: Arc::new(ty), space: AddressSpace::Kernel };
     Value::new(block(out, Expr::new(ExprKind::AddressOf(Box::new(whole)), to, span)))

@@ -2,9 +2,10 @@
 
 use super::actions::speculation;
 use super::checker::Checker;
+use super::code::{builtin, call, cast, int};
 use super::prototypes::Class::{Action, Aggregating, Subroutine};
 use super::prototypes::function;
-use super::value::{Value, cast, error_value, int, is_int, word};
+use super::value::{Value, error_value, is_int, word};
 use super::{addresses, cleanpath, files, operators, paths, prototypes, registers, scratch, semantic, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
@@ -13,7 +14,7 @@ use crate::lang::typed::{Expr, ExprKind, Intrinsic, SymbolForm};
 use crate::lang::types::{StackMode, Type};
 
 /// A call within an expression.
-pub fn call(c: &mut Checker<'_>, callee: &Ast, items: &[Ast], span: Span) -> Value {
+pub fn call_expr(c: &mut Checker<'_>, callee: &Ast, items: &[Ast], span: Span) -> Value {
     let Kind::Ident(name) = &callee.kind else {
         c.error(tags::D_FUNC_IDENT, span, "function designator is not of function type");
         return error_value(span);
@@ -90,16 +91,16 @@ pub fn stack(c: &mut Checker<'_>, name: &str, items: &[Ast], span: Span) -> Valu
     let mode = StackMode::Bpftrace;
     if user {
         let ty = Type::UStack { mode, depth };
-        Value::new(Expr::new(ExprKind::Call(Intrinsic::UStack, Vec::new()), ty, span))
+        Value::new(call(Intrinsic::UStack, Vec::new(), ty, span))
     } else {
         let ty = Type::KStack { mode, depth };
-        Value::new(Expr::new(ExprKind::Call(Intrinsic::KStack, Vec::new()), ty, span))
+        Value::new(call(Intrinsic::KStack, Vec::new(), ty, span))
     }
 }
 
 fn subroutine(c: &mut Checker<'_>, name: &str, mut arguments: Vec<Value>, span: Span) -> Value {
     let string = c.string();
-    let call = |which, items: Vec<Expr>, ty: Type| Value::new(Expr::new(ExprKind::Call(which, items), ty, span));
+    let call = |which, items: Vec<Expr>, ty: Type| Value::new(call(which, items, ty, span));
     match name {
         "strlen" => {
             let text = c.text(arguments.remove(0).e);
@@ -156,7 +157,7 @@ fn subroutine(c: &mut Checker<'_>, name: &str, mut arguments: Vec<Value>, span: 
         "inet_ntoa6" => addresses::inet_ntoa6(c, arguments, span),
         "copyinstr" => addresses::copyinstr(c, arguments),
         "rand" => {
-            let e = Expr::new(ExprKind::Builtin(crate::lang::typed::Builtin::Rand), Type::U32, span);
+            let e = builtin(crate::lang::typed::Builtin::Rand, Type::U32, span);
             Value::new(cast(e, &Type::I32))
         }
         "htons" | "ntohs" => swapped(arguments.remove(0), 2),
@@ -187,7 +188,7 @@ fn swapped(value: Value, size: u8) -> Value {
     let span = value.span();
     let ty = Type::Int { size, signed: false };
     let e = cast(value.e, &ty);
-    Value::new(Expr::new(ExprKind::Call(Intrinsic::Bswap, vec![e]), ty, span))
+    Value::new(call(Intrinsic::Bswap, vec![e], ty, span))
 }
 
 fn shifted(c: &mut Checker<'_>, value: Value, by: i64, mask: u64) -> Value {

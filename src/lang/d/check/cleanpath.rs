@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use super::addresses::put;
 use super::checker::Checker;
+use super::code::{
+    BYTE, add, address_of, and, binary, block, byte_at, choose, constant_text, copy_into, each, either, int64, is,
+    leave, or, plus, put, read, set, sub, when, within,
+};
 use super::paths;
-use super::paths::{BYTE, byte_at, choose, each, leave, number, pair, read, set, when};
-use super::value::{Value, block, cast, statement};
+use super::value::Value;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind};
-use crate::lang::types::{AddressSpace, Type};
+use crate::lang::typed::{BinaryOp, Expr, LocalId, Statement};
+use crate::lang::types::Type;
 
 /// Where the parts of the result begin, as a stack of bytes.
 #[derive(Clone, Copy)]
@@ -24,16 +26,6 @@ struct Parts {
     starts: LocalId,
 }
 
-fn both(a: Expr, b: Expr) -> Expr {
-    let span = a.span;
-    Expr::new(ExprKind::And(Box::new(a), Box::new(b)), Type::Bool, span)
-}
-
-fn plus(a: Expr, n: i64) -> Expr {
-    let span = a.span;
-    pair(BinaryOp::Add, a, number(n, span))
-}
-
 /// `cleanpath(path)`.
 pub fn clean_path(c: &mut Checker<'_>, path: Value, span: Span) -> Value {
     let mut out = Vec::new();
@@ -46,47 +38,42 @@ pub fn clean_path(c: &mut Checker<'_>, path: Value, span: Span) -> Value {
         starts: c.local("%starts", Type::Array { of: Arc::new(BYTE), len: 2048 }),
     };
     let absolute = c.local("%absolute", Type::I64);
-    let slash = |e: Expr| pair(BinaryOp::Eq, e, number(i64::from(b'/'), span));
-    out.push(set(absolute, choose(slash(byte_at(path.bytes, number(0, span))), number(1, span), number(0, span))));
+    let slash = |e: Expr| is(e, i64::from(b'/'));
+    out.push(set(absolute, choose(slash(byte_at(path.bytes, int64(0, span))), int64(1, span), int64(0, span))));
     let start = paths::counter(c, "%start", 0, span, &mut out);
     let (at, byte, length) = (c.local("%at", Type::I64), c.local("%byte", Type::I64), c.local("%length", Type::I64));
-    let is = |local, n| pair(BinaryOp::Eq, read(local, span), number(n, span));
-    let ends = Expr::new(ExprKind::Or(Box::new(is(byte, 0)), Box::new(slash(read(byte, span)))), Type::Bool, span);
+    let holds = |local, n| is(read(local, span), n);
+    let ends = or(holds(byte, 0), slash(read(byte, span)));
     let dot = |more| {
         let byte = byte_at(path.bytes, plus(read(start, span), more));
-        pair(BinaryOp::Eq, byte, number(i64::from(b'.'), span))
+        is(byte, i64::from(b'.'))
     };
-    let up = both(is(length, 2), both(dot(0), dot(1)));
-    let stays = both(is(length, 1), dot(0));
+    let up = and(holds(length, 2), and(dot(0), dot(1)));
+    let stays = and(holds(length, 1), dot(0));
     let append = |kept: bool| append(parts, (path.bytes, start, length), absolute, kept, span);
     let taken_back = take_back(parts, absolute, append(false), span);
-    let some = pair(BinaryOp::Gt, read(length, span), number(0, span));
-    let part = when(up, taken_back, vec![when(stays, vec![], append(true))]);
+    let some = binary(BinaryOp::Gt, read(length, span), int64(0, span));
+    let part = either(up, taken_back, vec![either(stays, vec![], append(true))]);
     let body = vec![
         set(byte, byte_at(path.bytes, read(at, span))),
         when(
             ends,
             vec![
-                set(length, pair(BinaryOp::Sub, read(at, span), read(start, span))),
-                when(some, vec![part], vec![]),
+                set(length, sub(read(at, span), read(start, span))),
+                when(some, vec![part]),
                 set(start, plus(read(at, span), 1)),
-                when(is(byte, 0), vec![leave(span)], vec![]),
+                when(holds(byte, 0), vec![leave(span)]),
             ],
-            vec![],
         ),
     ];
     out.push(each(at, paths::most_bytes(&c.options), span, body));
-    out.push(put(parts.out, read(parts.to, span), number(0, span)));
-    let array = Type::Array { of: Arc::new(BYTE), len: 64 };
-    let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::Kernel };
-    let whole = Expr::new(ExprKind::Local(parts.out), array, span);
-    let address = Expr::new(ExprKind::AddressOf(Box::new(whole)), pointer, span);
-    let clean = Expr::new(ExprKind::Call(Intrinsic::Str, vec![address]), string.clone(), span);
-    let text = |text: &str| Expr::new(ExprKind::Str(text.into()), string.clone(), span);
-    let first = byte_at(path.bytes, number(0, span));
-    let nothing = pair(BinaryOp::Eq, first, number(0, span));
-    let alone = choose(is(absolute, 1), text("/"), choose(nothing, text(""), text(".")));
-    Value::new(block(out, choose(is(parts.to, 0), alone, clean)))
+    out.push(put(parts.out, read(parts.to, span), int64(0, span)));
+    let clean = paths::text_in(c, parts.out, None, span);
+    let text = |text: &str| constant_text(text, string.clone(), span);
+    let first = byte_at(path.bytes, int64(0, span));
+    let nothing = is(first, 0);
+    let alone = choose(holds(absolute, 1), text("/"), choose(nothing, text(""), text(".")));
+    Value::new(block(out, choose(holds(parts.to, 0), alone, clean)))
 }
 
 /// Appends a part; what `..` may take back is noted.
@@ -99,40 +86,34 @@ fn append(
 ) -> Vec<Statement> {
     let mut body = Vec::new();
     if kept {
-        let place = pair(BinaryOp::Mul, read(parts.depth, span), number(2, span));
+        let place = binary(BinaryOp::Mul, read(parts.depth, span), int64(2, span));
         body.push(put(parts.starts, place.clone(), read(parts.to, span)));
-        let high = pair(BinaryOp::Shr, read(parts.to, span), number(8, span));
+        let high = binary(BinaryOp::Shr, read(parts.to, span), int64(8, span));
         body.push(put(parts.starts, plus(place, 1), high));
         body.push(set(parts.depth, plus(read(parts.depth, span), 1)));
     }
-    let begun = pair(BinaryOp::Ne, read(parts.to, span), number(0, span));
-    let rooted = pair(BinaryOp::Ne, read(absolute, span), number(0, span));
-    let divided = Expr::new(ExprKind::Or(Box::new(begun), Box::new(rooted)), Type::Bool, span);
+    let begun = binary(BinaryOp::Ne, read(parts.to, span), int64(0, span));
+    let rooted = binary(BinaryOp::Ne, read(absolute, span), int64(0, span));
+    let divided = or(begun, rooted);
     let slash = vec![
-        put(parts.out, read(parts.to, span), number(i64::from(b'/'), span)),
+        put(parts.out, read(parts.to, span), int64(i64::from(b'/'), span)),
         set(parts.to, plus(read(parts.to, span), 1)),
     ];
-    body.push(when(divided, slash, vec![]));
-    let from = ExprKind::Within { local: bytes, offset: Box::new(cast(read(start, span), &Type::U64)) };
-    let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::Kernel };
-    let from = ExprKind::AddressOf(Box::new(Expr::new(from, BYTE, span)));
-    let place = ExprKind::Within { local: parts.out, offset: Box::new(cast(read(parts.to, span), &Type::U64)) };
-    let size = cast(read(length, span), &Type::U64);
-    let arguments = vec![Expr::new(place, BYTE, span), Expr::new(from, pointer, span), size];
-    let copy = Expr::new(ExprKind::Call(Intrinsic::ReadInto, arguments), Type::I64, span);
-    body.push(statement(StatementKind::Expr(copy), span));
-    body.push(set(parts.to, pair(BinaryOp::Add, read(parts.to, span), read(length, span))));
+    body.push(when(divided, slash));
+    let from = address_of(within(bytes, read(start, span), BYTE));
+    body.push(copy_into(parts.out, read(parts.to, span), from, read(length, span), span));
+    body.push(set(parts.to, add(read(parts.to, span), read(length, span))));
     body
 }
 
 /// `..`: takes the last part back; at the root it stays there, and before all parts it is one itself.
 fn take_back(parts: Parts, absolute: LocalId, itself: Vec<Statement>, span: Span) -> Vec<Statement> {
-    let some = pair(BinaryOp::Gt, read(parts.depth, span), number(0, span));
-    let place = pair(BinaryOp::Mul, read(parts.depth, span), number(2, span));
+    let some = binary(BinaryOp::Gt, read(parts.depth, span), int64(0, span));
+    let place = binary(BinaryOp::Mul, read(parts.depth, span), int64(2, span));
     let low = byte_at(parts.starts, place.clone());
-    let high = pair(BinaryOp::Shl, byte_at(parts.starts, plus(place, 1)), number(8, span));
+    let high = binary(BinaryOp::Shl, byte_at(parts.starts, plus(place, 1)), int64(8, span));
     let back =
-        vec![set(parts.depth, plus(read(parts.depth, span), -1)), set(parts.to, pair(BinaryOp::BitOr, low, high))];
-    let rooted = pair(BinaryOp::Ne, read(absolute, span), number(0, span));
-    vec![when(some, back, vec![when(rooted, vec![], itself)])]
+        vec![set(parts.depth, plus(read(parts.depth, span), -1)), set(parts.to, binary(BinaryOp::BitOr, low, high))];
+    let rooted = binary(BinaryOp::Ne, read(absolute, span), int64(0, span));
+    vec![either(some, back, vec![either(rooted, vec![], itself)])]
 }

@@ -1,12 +1,11 @@
 //! What every part asks of types and values: sizes, names, text, and values as those of other types.
 
-use std::sync::Arc;
-
 use super::checker::Checker;
+use super::code::{CHAR, block, byte_pointer, call, cast, constant_text, int, pointer, read_as, statement};
 use super::scratch;
-use super::value::{Value, alike, block, cast, decay, int, is_int, is_text, statement, whole};
+use super::value::{Value, alike, decay, is_int, is_text, whole};
 use crate::lang::typed::{Expr, ExprKind, Intrinsic, function_of, size_align};
-use crate::lang::types::{AddressSpace, Type};
+use crate::lang::types::Type;
 
 impl Checker<'_> {
     pub fn size_of(&self, ty: &Type) -> u32 {
@@ -54,24 +53,19 @@ impl Checker<'_> {
                 e
             }
             Type::Ptr { space, .. } => {
-                let pointer = Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: *space };
+                let pointer = pointer(CHAR, *space);
                 let at = self.checked_pointer(cast(e, &pointer));
-                Expr::new(ExprKind::Call(Intrinsic::Str, vec![at]), string, span)
+                call(Intrinsic::Str, vec![at], string, span)
             }
             Type::FuncName => {
-                let text = Expr::new(
-                    ExprKind::Call(Intrinsic::SymbolicText, vec![e]),
-                    Type::Str { size: Type::FuncName.word_bytes() },
-                    span,
-                );
+                let text =
+                    call(Intrinsic::SymbolicText, vec![e], Type::Str { size: Type::FuncName.word_bytes() }, span);
                 self.text(text)
             }
-            Type::Array { .. } => Expr::new(ExprKind::Call(Intrinsic::Str, vec![e]), string, span),
+            Type::Array { .. } => call(Intrinsic::Str, vec![e], string, span),
             _ => {
-                let pointer =
-                    Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space: AddressSpace::Kernel };
-                let at = self.checked_pointer(cast(cast(e, &Type::U64), &pointer));
-                Expr::new(ExprKind::Call(Intrinsic::Str, vec![at]), string, span)
+                let at = self.checked_pointer(cast(cast(e, &Type::U64), &byte_pointer()));
+                call(Intrinsic::Str, vec![at], string, span)
             }
         }
     }
@@ -81,7 +75,7 @@ impl Checker<'_> {
         let Some((_, address)) = self.frame.fault else { return pointer };
         let (span, ty) = (pointer.span, pointer.ty.clone());
         let keep = statement(crate::lang::typed::StatementKind::SetLocal(address, cast(pointer, &Type::U64)), span);
-        block(vec![keep], cast(Expr::new(ExprKind::Local(address), Type::U64, span), &ty))
+        block(vec![keep], cast(read_as(address, Type::U64, span), &ty))
     }
 
     /// The same for what is read through it, which may lie in scratch memory.
@@ -89,7 +83,7 @@ impl Checker<'_> {
         let (span, ty) = (pointer.span, pointer.ty.clone());
         let pointer = self.checked_pointer(pointer);
         let Some((_, address)) = self.frame.fault.filter(|_| may_be_scratch) else { return pointer };
-        let address = Expr::new(ExprKind::Local(address), Type::U64, span);
+        let address = read_as(address, Type::U64, span);
         let Some(checks) = scratch::fault_of_scratch(self, &address, size, span) else { return pointer };
         // The pointer is noted first, then checked, then read.
         let noted = statement(crate::lang::typed::StatementKind::Expr(pointer), span);
@@ -116,7 +110,7 @@ impl Checker<'_> {
             }
             // A text that is none.
             (Type::Str { .. }, Type::Ptr { .. }) if value.e.as_int() == Some(0) => {
-                Some(Expr::new(ExprKind::Str("".into()), ty.clone(), value.span()))
+                Some(constant_text("", ty.clone(), value.span()))
             }
             (Type::Int { size: 8, .. }, _) if is_int(&from) => Some(cast(whole(&value), ty)),
             (Type::Int { .. } | Type::Enum { .. } | Type::Bool, _) if is_int(&from) => Some(cast(value.e, ty)),

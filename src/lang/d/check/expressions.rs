@@ -1,19 +1,17 @@
 //! Expressions.
 
 use super::checker::Checker;
+use super::code::{block, cast, choose, constant_text, effect, int, int64, negated, not, read_as, set, store};
 use super::declarations::tagged;
 use super::members::is_of_aggregation;
 use super::operators::known;
-use super::value::{
-    Target, Value, as_condition, block, cast, decay, error_value, int, is_int, is_scalar, is_text, not, statement,
-    whole, word,
-};
+use super::value::{Target, Value, as_condition, decay, error_value, is_int, is_scalar, is_text, whole, word};
 use super::variables::Scope;
 use super::{aggregations, calls, declarations, indexing, members, operators, scratch, translators, variables};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind, Literal, Name, Unary};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, StatementKind, UnaryOp};
+use crate::lang::typed::{Expr, ExprKind, Statement, UnaryOp};
 use crate::lang::types::{AddressSpace, Type};
 
 /// The type of an integer constant.
@@ -53,14 +51,14 @@ impl Checker<'_> {
             Kind::Binary(Binary::Comma, a, b) => {
                 let first = self.expr(a);
                 let second = self.expr(b);
-                let effect = statement(StatementKind::Expr(first.e), span);
+                let effect = Statement { span, ..effect(first.e) };
                 Value::new(block(vec![effect], second.e))
             }
-            Kind::Binary(op, a, b) => operators::binary(self, *op, a, b, span),
+            Kind::Binary(op, a, b) => operators::binary_expr(self, *op, a, b, span),
             Kind::Assign(op, a, b) => assignment(self, *op, a, b, span),
             Kind::Conditional(c, a, b) => conditional(self, c, a, b, span),
             Kind::Index(base, items) => indexing::index(self, base, items, span),
-            Kind::Call(f, items) => calls::call(self, f, items, span),
+            Kind::Call(f, items) => calls::call_expr(self, f, items, span),
             Kind::Member { base, arrow, name } => members::member(self, base, *arrow, name, span),
             Kind::Step { operand, increment, postfix } => step(self, operand, *increment, *postfix, span),
             Kind::Cast(ty, a) => cast_expr(self, ty, a, span),
@@ -102,7 +100,7 @@ impl Checker<'_> {
 
 fn unary(c: &mut Checker<'_>, op: Unary, a: &Ast, span: Span) -> Value {
     if op == Unary::AddressOf {
-        return address_of(c, a, span);
+        return address_of_expr(c, a, span);
     }
     let new =
         matches!(op, Unary::Not | Unary::Plus | Unary::Negate | Unary::BitNot).then(|| variables::first_asked(c, a));
@@ -145,10 +143,10 @@ fn unary(c: &mut Checker<'_>, op: Unary, a: &Ast, span: Span) -> Value {
             let e = cast(value.e, &promoted);
             let e = match (op, e.as_int()) {
                 (Unary::Plus, _) => e,
-                (Unary::Negate, Some(n)) => cast(int((n as i64).wrapping_neg(), Type::I64, span), &promoted),
-                (_, Some(n)) => cast(int(!(n as i64), Type::I64, span), &promoted),
+                (Unary::Negate, Some(n)) => cast(int64((n as i64).wrapping_neg(), span), &promoted),
+                (_, Some(n)) => cast(int64(!(n as i64), span), &promoted),
                 (Unary::Negate, _) => {
-                    let whole = Expr::new(ExprKind::Unary(UnaryOp::Neg, Box::new(whole.clone())), whole.ty, span);
+                    let whole = Expr { span, ..negated(whole) };
                     let wide = Some(Box::new(whole.clone()));
                     return Value { wide, ..Value::new(cast(whole, &promoted)) };
                 }
@@ -160,7 +158,7 @@ fn unary(c: &mut Checker<'_>, op: Unary, a: &Ast, span: Span) -> Value {
     }
 }
 
-fn address_of(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
+fn address_of_expr(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
     if matches!(a.kind, Kind::Aggregation(_)) {
         c.error(tags::D_ADDROF_VAR, span, "cannot take the address of an aggregation");
         return error_value(span);
@@ -229,7 +227,7 @@ fn conditional(c: &mut Checker<'_>, asked: &Ast, a: &Ast, b: &Ast, span: Span) -
     if let Some(holds) = chosen {
         return Value { constant, ..Value::new(if holds != 0 { x } else { y }) };
     }
-    Value::new(Expr::new(ExprKind::Conditional(Box::new(condition), Box::new(x), Box::new(y)), ty, span))
+    Value::new(Expr { span, ..choose(condition, x, y) })
 }
 
 fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: Span) -> Value {
@@ -309,25 +307,25 @@ fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: S
         Some(bits) => members::with_bits(&left, value, bits, span),
         None => value,
     };
-    variables::set(c, &target, value, span)
+    variables::assign(c, &target, value, span)
 }
 
 /// A constant text. Bytes that are none of UTF-8 are put in where it is used.
 fn literal(c: &mut Checker<'_>, bytes: &[u8], span: Span) -> Expr {
     let string = c.string();
     if let Ok(text) = std::str::from_utf8(bytes) {
-        return Expr::new(ExprKind::Str(text.into()), string, span);
+        return constant_text(text, string, span);
     }
     let plain: String = bytes.iter().map(|b| if b.is_ascii() { char::from(*b) } else { '?' }).collect();
     let local = c.local("%literal", string.clone());
-    let whole = Expr::new(ExprKind::Local(local), string.clone(), span);
-    let text = Expr::new(ExprKind::Str(plain.into()), string, span);
-    let mut out = vec![statement(StatementKind::SetLocal(local, text), span)];
+    let whole = read_as(local, string.clone(), span);
+    let text = constant_text(&plain, string, span);
+    let mut out = vec![set(local, text)];
     for (at, byte) in bytes.iter().enumerate().filter(|(_, byte)| !byte.is_ascii()) {
         let ty = Type::Int { size: 1, signed: false };
         let place = ExprKind::Field { base: Box::new(whole.clone()), offset: at as u32, bits: None };
         let place = Expr::new(place, ty.clone(), span);
-        out.push(statement(StatementKind::Store { place, value: int(i64::from(*byte), ty, span) }, span));
+        out.push(store(place, int(i64::from(*byte), ty, span)));
     }
     block(out, whole)
 }
@@ -387,8 +385,8 @@ fn offsetof(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, name: &Name
 fn emptied(c: &mut Checker<'_>, target: &Target, ty: &Type, span: Span) -> Value {
     let zero = int(0, Type::I32, span);
     match (target, ty) {
-        (Target::Map(_, Some(_)), _) => Value::new(block(variables::store(c, target, zero.clone(), span), zero)),
-        (_, Type::Str { .. }) => variables::set(c, target, Expr::new(ExprKind::Str("".into()), ty.clone(), span), span),
+        (Target::Map(_, Some(_)), _) => Value::new(block(variables::assignment(c, target, zero.clone(), span), zero)),
+        (_, Type::Str { .. }) => variables::assign(c, target, constant_text("", ty.clone(), span), span),
         _ => {
             let to = c.type_text(ty);
             let message = format!("operands have incompatible types: \"{to}\" = \"int\"");
@@ -415,7 +413,8 @@ fn step(c: &mut Checker<'_>, operand: &Ast, increment: bool, postfix: bool, span
         return error_value(span);
     }
     let ty = value.ty().clone();
-    let (mut statements, old) = c.kept(value.e.clone());
+    let mut statements = Vec::new();
+    let old = c.kept(value.e.clone(), &mut statements);
     let op = if increment { Binary::Add } else { Binary::Sub };
     let one = Value { constant: true, ..Value::new(int(1, Type::I32, span)) };
     let new = operators::operate(c, op, Value::new(old.clone()), one, span);
@@ -424,9 +423,8 @@ fn step(c: &mut Checker<'_>, operand: &Ast, increment: bool, postfix: bool, span
         Some(bits) => members::with_bits(&value, new, bits, span),
         None => new,
     };
-    let (more, new) = c.kept(new);
-    statements.extend(more);
-    statements.extend(variables::store(c, &target, new.clone(), span));
+    let new = c.kept(new, &mut statements);
+    statements.extend(variables::assignment(c, &target, new.clone(), span));
     Value::new(block(statements, if postfix { old } else { new }))
 }
 
@@ -440,7 +438,7 @@ fn cast_expr(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, a: &Ast, s
     let constant = value.constant;
     let e = match (&to, &from) {
         (Type::Void, _) => {
-            let effect = statement(StatementKind::Expr(value.e), span);
+            let effect = Statement { span, ..effect(value.e) };
             return Value::new(block(vec![effect], Expr::new(ExprKind::Int(0), Type::I32, span)));
         }
         (Type::Str { .. }, _) if is_text(&from) || matches!(from, Type::Ptr { .. }) => c.text(value.e),

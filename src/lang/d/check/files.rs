@@ -2,14 +2,17 @@
 //! from its directory entries, from the last one to the first, across mounts.
 
 use super::checker::Checker;
+use super::code::{
+    binary, block, byte_pointer, cast, choose, constant_text, copy_into, each, either, equal, int, int64, is, leave,
+    plus, put, read, read_as, set, sub, when,
+};
 use super::paths;
-use super::paths::{BYTE, choose, each, leave, number, pair, read, set, when};
-use super::value::{Value, block, cast, error_value, int, is_int, statement, word};
+use super::value::{Value, error_value, is_int, word};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, Name};
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Expr, ExprKind, Intrinsic, LocalId, Statement, StatementKind};
-use crate::lang::types::{AddressSpace, Type};
+use crate::lang::typed::{BinaryOp, Expr, LocalId, Statement};
+use crate::lang::types::Type;
 
 /// Most parts of a path, mounts among them.
 const MOST_PARTS: i64 = 32;
@@ -31,10 +34,6 @@ struct Start {
     in_root: bool,
 }
 
-fn read_word(local: LocalId, span: Span) -> Expr {
-    Expr::new(ExprKind::Local(local), Type::U64, span)
-}
-
 /// `fds[n].member`
 pub fn of_open_file(c: &mut Checker<'_>, items: &[Ast], member: &Name, span: Span) -> Value {
     let [item] = items else {
@@ -52,11 +51,10 @@ pub fn of_open_file(c: &mut Checker<'_>, items: &[Ast], member: &Name, span: Spa
     }
     let mut out = Vec::new();
     let descriptor = cast(word(descriptor.e), &Type::U64);
-    let (statements, descriptor) = c.kept(descriptor);
-    out.extend(statements);
+    let descriptor = c.kept(descriptor, &mut out);
     let file = c.local("%file", Type::U64);
     let found = c.snippet("uintptr_t", FILE, &[("__fd", descriptor)], span).e;
-    out.push(statement(StatementKind::SetLocal(file, found), span));
+    out.push(set(file, found));
     member_of_file(c, file, member, span, out)
 }
 
@@ -77,8 +75,7 @@ pub fn directory_of_process(c: &mut Checker<'_>, name: &str, span: Span) -> Valu
 /// `d_path(path)`: the path of a `struct path`.
 pub fn path_of_entry(c: &mut Checker<'_>, path: Value, span: Span) -> Value {
     let mut out = Vec::new();
-    let (statements, path) = c.kept(cast(word(path.e), &Type::U64));
-    out.extend(statements);
+    let path = c.kept(cast(word(path.e), &Type::U64), &mut out);
     let texts = ["(unsigned long)((struct path *)__path)->dentry", "(unsigned long)((struct path *)__path)->mnt"];
     let start = start(c, texts, ("__path", path), true, span, &mut out);
     let path = walked(c, start, span, &mut out);
@@ -101,25 +98,21 @@ fn member_of_file(c: &mut Checker<'_>, file: LocalId, member: &Name, span: Span,
     };
     let ty = if string { c.string() } else { Type::I64 };
     let kept = c.local("%of_file", ty.clone());
-    let none = if string { Expr::new(ExprKind::Str(NONE.into()), ty.clone(), span) } else { int(0, Type::I64, span) };
+    let none = if string { constant_text(NONE, ty.clone(), span) } else { int64(0, span) };
     let mut there = Vec::new();
     let value = if text.is_empty() {
         path_of_file(c, file, &member.text, span, &mut there)
     } else {
         let name = if string { "string" } else { "int64_t" };
-        c.snippet(name, text, &[("__file", read_word(file, span))], span).e
+        c.snippet(name, text, &[("__file", read_as(file, Type::U64, span))], span).e
     };
     if value.ty == Type::Error {
         return error_value(span);
     }
-    there.push(statement(StatementKind::SetLocal(kept, value), span));
-    let absent = Expr::new(
-        ExprKind::Binary(BinaryOp::Eq, Box::new(read_word(file, span)), Box::new(int(0, Type::U64, span))),
-        Type::Bool,
-        span,
-    );
-    out.push(when(absent, vec![statement(StatementKind::SetLocal(kept, none), span)], there));
-    let value = Expr::new(ExprKind::Local(kept), ty, span);
+    there.push(set(kept, value));
+    let absent = is(read_as(file, Type::U64, span), 0);
+    out.push(either(absent, vec![set(kept, none)], there));
+    let value = read_as(kept, ty, span);
     let value = if &*member.text == "fi_oflags" { cast(value, &Type::I32) } else { value };
     Value::new(block(out, value))
 }
@@ -132,7 +125,7 @@ fn path_of_file(c: &mut Checker<'_>, file: LocalId, member: &str, span: Span, ou
         "(unsigned long)((struct file *)__file)->f_path.dentry"
     };
     let mount = "(unsigned long)((struct file *)__file)->f_path.mnt";
-    let start = start(c, [first, mount], ("__file", read_word(file, span)), true, span, out);
+    let start = start(c, [first, mount], ("__file", read_as(file, Type::U64, span)), true, span, out);
     let path = walked(c, start, span, out);
     if member != "fi_dirname" {
         return path;
@@ -152,15 +145,19 @@ fn start(
     let mut kept = |c: &mut Checker<'_>, name, text| {
         let value = c.snippet("uintptr_t", text, std::slice::from_ref(&named), span).e;
         let local = c.local(name, Type::U64);
-        out.push(statement(StatementKind::SetLocal(local, value), span));
+        out.push(set(local, value));
         local
     };
     let dentry = kept(c, "%dentry", dentry);
     let mount = kept(c, "%mount", mount);
     // What the kernel hands out of a mount is inside of what it keeps of it.
-    let whole =
-        c.snippet("uintptr_t", "__mount - offsetof(struct mount, mnt)", &[("__mount", read_word(mount, span))], span);
-    out.push(statement(StatementKind::SetLocal(mount, whole.e), span));
+    let whole = c.snippet(
+        "uintptr_t",
+        "__mount - offsetof(struct mount, mnt)",
+        &[("__mount", read_as(mount, Type::U64, span))],
+        span,
+    );
+    out.push(set(mount, whole.e));
     Start { dentry, mount, in_root }
 }
 
@@ -172,17 +169,9 @@ fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement
     let at = paths::counter(c, "%begin", end, span, out);
     let (step, size) = (c.local("%step", Type::I64), c.local("%size", Type::I64));
     let parent = c.local("%parent", Type::U64);
-    let place = |at: Expr| {
-        let offset = Box::new(cast(at, &Type::U64));
-        Expr::new(ExprKind::Within { local: bytes, offset }, BYTE, span)
-    };
-    let put = |at: Expr, byte: u8| {
-        let value = int(i64::from(byte), BYTE, span);
-        statement(StatementKind::Store { place: place(at), value }, span)
-    };
-    out.push(put(number(end, span), 0));
+    out.push(put(bytes, int64(end, span), int64(0, span)));
     let (dentry, mount) = (start.dentry, start.mount);
-    let named = [("__dentry", read_word(dentry, span)), ("__mount", read_word(mount, span))];
+    let named = [("__dentry", read_as(dentry, Type::U64, span)), ("__mount", read_as(mount, Type::U64, span))];
     let mut of = |ty: &str, text: &str| c.snippet(ty, text, &named, span).e;
     let at_top = of("int", "(unsigned long)((struct mount *)__mount)->mnt.mnt_root == __dentry");
     let above = of("uintptr_t", "(unsigned long)((struct mount *)__mount)->mnt_parent");
@@ -196,45 +185,32 @@ fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement
          (unsigned long)curthread->fs->root.mnt - offsetof(struct mount, mnt) == __mount",
     );
     let is_root = of("int", "((struct dentry *)__dentry)->d_name.name[0] == 47");
-    let same = |local| {
-        let operands = (Box::new(read_word(parent, span)), Box::new(read_word(local, span)));
-        Expr::new(ExprKind::Binary(BinaryOp::Eq, operands.0, operands.1), Type::Bool, span)
-    };
-    let go = |to, value| statement(StatementKind::SetLocal(to, value), span);
-    let after = pair(BinaryOp::Add, read(at, span), number(1, span));
-    let pointer = Type::Ptr { to: std::sync::Arc::new(BYTE), space: AddressSpace::Kernel };
-    let arguments = vec![place(after), cast(name, &pointer), cast(read(size, span), &Type::U64)];
-    let copy = Expr::new(ExprKind::Call(Intrinsic::ReadInto, arguments), Type::I64, span);
+    let same = |local| equal(read_as(parent, Type::U64, span), read_as(local, Type::U64, span));
     let across = vec![
-        go(parent, above),
-        when(same(mount), vec![leave(span)], vec![]),
-        go(dentry, mounted_at),
-        go(mount, read_word(parent, span)),
+        set(parent, above),
+        when(same(mount), vec![leave(span)]),
+        set(dentry, mounted_at),
+        set(mount, read_as(parent, Type::U64, span)),
     ];
     let up = vec![
-        go(parent, outer),
-        when(same(dentry), vec![leave(span)], vec![]),
+        set(parent, outer),
+        when(same(dentry), vec![leave(span)]),
         set(size, length),
-        when(pair(BinaryOp::Le, read(at, span), read(size, span)), vec![leave(span)], vec![]),
-        set(at, pair(BinaryOp::Sub, read(at, span), pair(BinaryOp::Add, read(size, span), number(1, span)))),
-        put(read(at, span), b'/'),
-        statement(StatementKind::Expr(copy), span),
-        go(dentry, read_word(parent, span)),
+        when(binary(BinaryOp::Le, read(at, span), read(size, span)), vec![leave(span)]),
+        set(at, sub(read(at, span), plus(read(size, span), 1))),
+        put(bytes, read(at, span), int64(i64::from(b'/'), span)),
+        copy_into(bytes, plus(read(at, span), 1), cast(name, &byte_pointer()), read(size, span), span),
+        set(dentry, read_as(parent, Type::U64, span)),
     ];
     let mut body = Vec::new();
     if start.in_root {
-        body.push(when(in_root, vec![leave(span)], vec![]));
+        body.push(when(in_root, vec![leave(span)]));
     }
-    body.push(when(at_top, across, up));
+    body.push(either(at_top, across, up));
     out.push(each(step, MOST_PARTS, span, body));
-    let array = Type::Array { of: std::sync::Arc::new(BYTE), len };
-    let base = Expr::new(ExprKind::Local(bytes), array, span);
-    let base = Expr::new(ExprKind::AddressOf(Box::new(base)), pointer.clone(), span);
-    let from = pair(BinaryOp::Add, cast(cast(base, &Type::U64), &Type::I64), read(at, span));
-    let string = c.string();
-    let text = Expr::new(ExprKind::Call(Intrinsic::Str, vec![cast(from, &pointer)]), string.clone(), span);
-    let constant = |text: &str| Expr::new(ExprKind::Str(text.into()), string.clone(), span);
-    let nothing = pair(BinaryOp::Eq, read(at, span), number(end, span));
+    let text = paths::text_in(c, bytes, Some(at), span);
+    let constant = |text: &str| constant_text(text, c.string(), span);
+    let nothing = is(read(at, span), end);
     choose(nothing, choose(is_root, constant("/"), constant(UNKNOWN)), text)
 }
 

@@ -1,8 +1,9 @@
 //! The arguments of the firing probe, its name and what its call returned.
 
 use super::checker::Checker;
+use super::code::{and, binary, block, builtin, cast, choose, constant_text, int, int64, is_negative, negated};
 use super::site::SiteKind;
-use super::value::{Value, cast, error_value, int, is_int, word};
+use super::value::{Value, error_value, is_int, word};
 use super::{parameters, semantic, tracepoints};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast;
@@ -13,19 +14,19 @@ use crate::lang::types::Type;
 /// `argN`.
 pub fn argument(c: &mut Checker<'_>, number: u8, span: Span) -> Value {
     if let Some(arguments) = &c.frame.site.error_arguments {
-        let e = arguments.get(usize::from(number)).cloned().unwrap_or_else(|| int(0, Type::I64, span));
+        let e = arguments.get(usize::from(number)).cloned().unwrap_or_else(|| int64(0, span));
         return Value::new(cast(e, &Type::I64));
     }
     if let Some(place) = &c.frame.site.place {
         if usize::from(number) >= place.row.arguments.len() {
-            return Value::new(int(0, Type::I64, span));
+            return Value::new(int64(0, span));
         }
         let value = semantic::semantic_argument(c, usize::from(number), span);
         let value = value.unwrap_or_else(|| error_value(span));
-        let word = if matches!(value.ty(), Type::Str { .. }) { int(0, Type::I64, span) } else { word(value.e) };
+        let word = if matches!(value.ty(), Type::Str { .. }) { int64(0, span) } else { word(value.e) };
         return Value::new(cast(word, &Type::I64));
     }
-    let field = |offset| cast(Expr::new(ExprKind::Builtin(Builtin::CtxField(offset)), Type::U64, span), &Type::I64);
+    let field = |offset| cast(builtin(Builtin::CtxField(offset), Type::U64, span), &Type::I64);
     match c.frame.site.kind {
         // A system call's record: common fields, the number, then the arguments as words.
         SiteKind::Entry if number < c.frame.site.arguments => {
@@ -38,7 +39,7 @@ pub fn argument(c: &mut Checker<'_>, number: u8, span: Span) -> Value {
         SiteKind::Static => word_of(Builtin::Arg(number), span),
         SiteKind::Tracepoint | SiteKind::RawTracepoint => tracepoints::word_of_tracepoint(c, usize::from(number), span),
         SiteKind::KernelReturn | SiteKind::UserReturn if number == 1 => word_of(Builtin::Retval, span),
-        _ => Value::new(int(0, Type::I64, span)),
+        _ => Value::new(int64(0, span)),
     }
 }
 
@@ -46,16 +47,16 @@ pub fn argument(c: &mut Checker<'_>, number: u8, span: Span) -> Value {
 fn interrupted(user: bool, span: Span) -> Value {
     /// The instruction pointer in the registers of a perf event's program.
     const INSTRUCTION: u16 = if cfg!(target_arch = "x86_64") { 128 } else { 256 };
-    let in_user = Expr::new(ExprKind::Builtin(Builtin::UserMode), Type::Int { size: 1, signed: false }, span);
-    let at = Expr::new(ExprKind::Builtin(Builtin::Register(INSTRUCTION)), Type::U64, span);
+    let in_user = builtin(Builtin::UserMode, Type::Int { size: 1, signed: false }, span);
+    let at = builtin(Builtin::Register(INSTRUCTION), Type::U64, span);
     let none = int(0, Type::U64, span);
     let (there, here) = if user { (at, none) } else { (none, at) };
     let found = ExprKind::Conditional(Box::new(in_user), Box::new(there), Box::new(here));
     Value::new(cast(Expr::new(found, Type::U64, span), &Type::I64))
 }
 
-fn word_of(builtin: Builtin, span: Span) -> Value {
-    Value::new(cast(Expr::new(ExprKind::Builtin(builtin), Type::U64, span), &Type::I64))
+fn word_of(source: Builtin, span: Span) -> Value {
+    Value::new(cast(builtin(source, Type::U64, span), &Type::I64))
 }
 
 /// `args[n]` of a function of the kernel, by its prototype.
@@ -67,7 +68,7 @@ fn typed_by_prototype(c: &mut Checker<'_>, number: u64, span: Span) -> Option<Va
     let name = c.frame.site.name.clone()?;
     let mut fields = name.split(':').skip(1);
     let prototype = c.facts.prototype(fields.next()?, fields.next()?)?;
-    let (ty, builtin) = match (kind, number) {
+    let (ty, source) = match (kind, number) {
         (SiteKind::KernelReturn, 1) => (prototype.result, Builtin::Retval),
         (SiteKind::KernelReturn, _) => return None,
         (_, n) => (prototype.parameters.get(n as usize)?.ty, Builtin::Arg(u8::try_from(n).ok().filter(|n| *n < 6)?)),
@@ -76,7 +77,7 @@ fn typed_by_prototype(c: &mut Checker<'_>, number: u64, span: Span) -> Option<Va
     if !super::value::is_scalar(&ty) {
         return None;
     }
-    Some(Value::new(cast(Expr::new(ExprKind::Builtin(builtin), Type::U64, span), &ty)))
+    Some(Value::new(cast(builtin(source, Type::U64, span), &ty)))
 }
 
 /// `args[n]`.
@@ -104,7 +105,7 @@ pub fn typed_argument(c: &mut Checker<'_>, items: &[ast::Expr], span: Span) -> V
         return value;
     }
     if c.frame.site.kind == SiteKind::Absent {
-        return Value::new(int(0, Type::I64, span));
+        return Value::new(int64(0, span));
     }
     if matches!(c.frame.site.kind, SiteKind::Tracepoint | SiteKind::RawTracepoint)
         && let Some(value) = tracepoints::argument_of_tracepoint(c, usize::try_from(number).unwrap_or(usize::MAX), span)
@@ -145,17 +146,12 @@ pub fn errno(c: &mut Checker<'_>, span: Span) -> Value {
         return Value::new(int(0, Type::I32, span));
     }
     let result = argument(c, 0, span).e;
-    let (statements, kept) = c.kept(result);
-    let compare = |op, n| {
-        let right = Box::new(int(n, Type::I64, span));
-        Expr::new(ExprKind::Binary(op, Box::new(kept.clone()), right), Type::Bool, span)
-    };
-    let failed = ExprKind::And(Box::new(compare(BinaryOp::Gt, -2048)), Box::new(compare(BinaryOp::Lt, 0)));
-    let failed = Expr::new(failed, Type::Bool, span);
-    let negated = Expr::new(ExprKind::Unary(crate::lang::typed::UnaryOp::Neg, Box::new(kept.clone())), Type::I64, span);
-    let none = int(0, Type::I64, span);
-    let e = Expr::new(ExprKind::Conditional(Box::new(failed), Box::new(negated), Box::new(none)), Type::I64, span);
-    Value::new(cast(super::value::block(statements, e), &Type::I32))
+    let mut out = Vec::new();
+    let result = c.kept(result, &mut out);
+    let is_errno = binary(BinaryOp::Gt, result.clone(), int64(-2048, span));
+    let failed = and(is_errno, is_negative(result.clone()));
+    let e = choose(failed, negated(result), int64(0, span));
+    Value::new(cast(block(out, e), &Type::I32))
 }
 
 /// `probefunc` and its kin.
@@ -168,7 +164,7 @@ pub fn probe_part(c: &mut Checker<'_>, which: &str, span: Span) -> Value {
     }
     let number = ["probeprov", "probemod", "probefunc", "probename"].iter().position(|n| *n == which).unwrap_or(0);
     let text = name.split(':').nth(number).unwrap_or("");
-    Value::new(Expr::new(ExprKind::Str(text.into()), c.string(), span))
+    Value::new(constant_text(text, c.string(), span))
 }
 
 fn many_probe_part(c: &mut Checker<'_>, which: &str, span: Span) -> Value {
@@ -182,7 +178,7 @@ fn many_probe_part(c: &mut Checker<'_>, which: &str, span: Span) -> Value {
         "probefunc" => {
             // Known by the probe's number when it is printed.
             let ty = Type::FuncName;
-            let name = Expr::new(ExprKind::Builtin(Builtin::FuncId), ty, span);
+            let name = builtin(Builtin::FuncId, ty, span);
             return Value::new(if c.names_are_texts { c.text(name) } else { name });
         }
         _ => {
@@ -190,5 +186,5 @@ fn many_probe_part(c: &mut Checker<'_>, which: &str, span: Span) -> Value {
             return error_value(span);
         }
     };
-    Value::new(Expr::new(ExprKind::Str(text.into()), c.string(), span))
+    Value::new(constant_text(text, c.string(), span))
 }

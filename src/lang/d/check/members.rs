@@ -1,8 +1,9 @@
 //! Members of structs, elements of arrays, and the bits of bitfields.
 
 use super::checker::Checker;
+use super::code::{binary, cast, int, int64};
 use super::files::open_file;
-use super::value::{Target, Value, cast, error_value, int, is_int, word};
+use super::value::{Target, Value, error_value, is_int, word};
 use super::variables::Scope;
 use super::{files, operators, other_systems, semantic, translators, variables};
 use crate::lang::codes::d as tags;
@@ -68,7 +69,7 @@ pub fn member(c: &mut Checker<'_>, base: &Ast, arrow: bool, name: &Name, span: S
     }
     if c.frame.site.kind == super::site::SiteKind::Absent && is_int(value.ty()) {
         // What an absent probe's arguments are is not known: a number stands for it.
-        return Value::new(int(0, Type::I64, span));
+        return Value::new(int64(0, span));
     }
     if let Some(file) = other_systems::file_of_entry(c, &value, &name.text, span) {
         return file;
@@ -137,11 +138,10 @@ pub fn with_bits(old: &Value, value: Expr, (first, width): (u8, u8), span: Span)
     };
     let whole = cast(word, &Type::U64);
     let mask = (u64::MAX >> (64 - u32::from(width.clamp(1, 64)))) << first;
-    let pair = |op, a, b| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), Type::U64, span);
-    let kept = pair(BinaryOp::BitAnd, whole, int(!mask as i64, Type::U64, span));
-    let moved = pair(BinaryOp::Shl, cast(value, &Type::U64), int(i64::from(first), Type::U64, span));
-    let new = pair(BinaryOp::BitAnd, moved, int(mask as i64, Type::U64, span));
-    cast(pair(BinaryOp::BitOr, kept, new), &ty)
+    let kept = binary(BinaryOp::BitAnd, whole, int(!mask as i64, Type::U64, span));
+    let moved = binary(BinaryOp::Shl, cast(value, &Type::U64), int(i64::from(first), Type::U64, span));
+    let new = binary(BinaryOp::BitAnd, moved, int(mask as i64, Type::U64, span));
+    cast(binary(BinaryOp::BitOr, kept, new), &ty)
 }
 
 /// `a[i]` on a C array or a pointer.
@@ -193,7 +193,7 @@ pub fn array_element(c: &mut Checker<'_>, array: Value, index: Value, span: Span
 /// A bitfield's value with its sign.
 fn with_sign(e: Expr, width: u8, ty: &Type) -> Expr {
     let span = e.span;
-    let spare = || Box::new(int(i64::from(64 - width.clamp(1, 64)), Type::I64, span));
+    let spare = || Box::new(int64(i64::from(64 - width.clamp(1, 64)), span));
     let word = cast(cast(e, &Type::U64), &Type::I64);
     let high = Expr::new(ExprKind::Binary(BinaryOp::Shl, Box::new(word), spare()), Type::I64, span);
     cast(Expr::new(ExprKind::Binary(BinaryOp::Shr, Box::new(high), spare()), Type::I64, span), ty)

@@ -1,7 +1,8 @@
 //! Binary operators: C's conversions, texts and addresses.
 
 use super::checker::Checker;
-use super::value::{Value, as_condition, cast, decay, error_value, int, is_int, is_scalar, is_text, not, whole, word};
+use super::code::{binary, cast, int, int64, not};
+use super::value::{Value, as_condition, decay, error_value, is_int, is_scalar, is_text, whole, word};
 use super::{paths, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as AstKind};
@@ -33,7 +34,7 @@ pub fn common(a: &Type, b: &Type) -> Type {
     }
 }
 
-pub fn binary(c: &mut Checker<'_>, op: Binary, a: &Ast, b: &Ast, span: Span) -> Value {
+pub fn binary_expr(c: &mut Checker<'_>, op: Binary, a: &Ast, b: &Ast, span: Span) -> Value {
     if let (Binary::Sub, AstKind::Binary(Binary::Add, text, number)) = (op, &a.kind) {
         return moved_back(c, (text, number, b), a.span, span);
     }
@@ -68,8 +69,9 @@ pub fn operate(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) 
     }
 }
 
-fn pair(op: BinaryOp, x: Expr, y: Expr, ty: Type, span: Span) -> Expr {
-    Expr::new(ExprKind::Binary(op, Box::new(x), Box::new(y)), ty, span)
+/// An operator on two values, in the place of the whole.
+fn pair(op: BinaryOp, x: Expr, y: Expr, span: Span) -> Expr {
+    Expr { span, ..binary(op, x, y) }
 }
 
 /// The type of 64 bits with the sign of another.
@@ -118,8 +120,8 @@ fn additive(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> 
             return incompatible(c, op, &a, &b, span);
         }
         let size = i64::from(c.size_of(&to).max(1));
-        let difference = pair(BinaryOp::Sub, cast(x, &Type::I64), cast(y, &Type::I64), Type::I64, span);
-        return Value::new(pair(BinaryOp::Div, difference, int(size, Type::I64, span), Type::I64, span));
+        let difference = pair(BinaryOp::Sub, cast(x, &Type::I64), cast(y, &Type::I64), span);
+        return Value::new(pair(BinaryOp::Div, difference, int64(size, span), span));
     }
     let (pointer, number) = match (is_address(&a), is_address(&b)) {
         (true, false) if is_int(&b) => (x, y),
@@ -136,10 +138,10 @@ fn additive(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> 
     let number = cast(word(number.e), &Type::U64);
     let scaled = match number.as_int() {
         Some(n) => int((n as i64).wrapping_mul(size), Type::U64, span),
-        None => pair(BinaryOp::Mul, number, int(size, Type::U64, span), Type::U64, span),
+        None => pair(BinaryOp::Mul, number, int(size, Type::U64, span), span),
     };
     let kind = if op == Binary::Add { BinaryOp::Add } else { BinaryOp::Sub };
-    let sum = pair(kind, cast(pointer, &Type::U64), scaled, Type::U64, span);
+    let sum = pair(kind, cast(pointer, &Type::U64), scaled, span);
     Value::new(cast(sum, &ty))
 }
 
@@ -176,7 +178,7 @@ fn arithmetic(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -
     if let (Some(m), Some(n)) = (x.as_int(), y.as_int())
         && let Some(folded) = fold(op, m as i64, n as i64, ty.is_signed())
     {
-        return cut(cast(int(folded, Type::I64, span), &wide), constant);
+        return cut(cast(int64(folded, span), &wide), constant);
     }
     let kind = match op {
         Binary::Add => BinaryOp::Add,
@@ -190,7 +192,7 @@ fn arithmetic(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -
         Binary::Shl => BinaryOp::Shl,
         _ => BinaryOp::Shr,
     };
-    cut(pair(kind, x, y, wide.clone(), span), constant)
+    cut(pair(kind, x, y, span), constant)
 }
 
 fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {
@@ -208,11 +210,11 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
     if texts {
         if !matches!(kind, BinaryOp::Eq | BinaryOp::Ne) {
             let order = paths::text_order(c, x.e, y.e);
-            let ordered = pair(kind, order, int(0, Type::I64, span), Type::Bool, span);
+            let ordered = pair(kind, order, int64(0, span), span);
             return Value::new(cast(ordered, &Type::I32));
         }
         let (x, y) = (c.text(x.e), c.text(y.e));
-        return Value::new(cast(pair(kind, x, y, Type::Bool, span), &Type::I32));
+        return Value::new(cast(pair(kind, x, y, span), &Type::I32));
     }
     let null_text = |t: &Type, v: &Value| matches!(t, Type::Str { .. }) && v.e.as_int() == Some(0);
     if null_text(&a, &y) || null_text(&b, &x) {
@@ -235,7 +237,7 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
     if let (Some(m), Some(n)) = (x.as_int(), y.as_int()) {
         return known(holds(op, m, n, x.ty.is_signed()), constant, span);
     }
-    Value::new(cast(pair(kind, x, y, Type::Bool, span), &Type::I32))
+    Value::new(cast(pair(kind, x, y, span), &Type::I32))
 }
 
 /// What a comparison of constants gives.
@@ -259,7 +261,7 @@ pub(super) fn known(holds: bool, constant: bool, span: Span) -> Value {
 /// A text beside NULL: one that is empty, or was never set, is none.
 fn compare_with_none(_c: &mut Checker<'_>, kind: BinaryOp, text: Value, span: Span) -> Value {
     let length = as_condition(text);
-    let none = pair(BinaryOp::Eq, length, int(0, Type::U64, span), Type::Bool, span);
+    let none = pair(BinaryOp::Eq, length, int(0, Type::U64, span), span);
     let (none, set) = (none.clone(), not(none));
     let holds = match kind {
         BinaryOp::Eq | BinaryOp::Le => none,

@@ -5,8 +5,9 @@ use crate::lang::facts::table::TypeTable;
 use std::sync::Arc;
 
 use super::checker::Checker;
+use super::code::{cast, int};
 use super::files;
-use super::value::{Value, cast, int};
+use super::value::Value;
 use crate::lang::facts::CKind;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind};

@@ -1,10 +1,11 @@
 //! Parameters of the kernel's functions and tracepoints: their types, and where a context has them.
 
 use super::checker::Checker;
+use super::code::builtin;
 use crate::lang::facts::table::TypeTable;
 use crate::lang::facts::{CParam, CTypeId};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind};
+use crate::lang::typed::{Builtin, Expr};
 use crate::lang::types::{AddressSpace, Type};
 
 pub fn type_of(types: &mut TypeTable<'_>, ty: Option<CTypeId>) -> Type {
@@ -20,7 +21,7 @@ pub fn slot(c: &mut Checker<'_>, parameters: &[CParam], name: &str, span: Span) 
     for parameter in parameters {
         let ty = type_of(&mut c.types, parameter.ty);
         if *parameter.name == *name {
-            return Some(Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span));
+            return Some(builtin(Builtin::CtxField(slot * 8), ty, span));
         }
         slot += c.size_of(&ty).max(1).div_ceil(8);
     }

@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::checker::Checker;
+use super::code::{and, binary, builtin, cast, equal, int, int64, not, read, read_as, set, statement, when};
 use super::descriptions::Found;
 use super::frame::Frame;
 use super::other_calls::Call;
 use super::site::{MOST_ARGUMENTS, Site, SiteKind};
-use super::value::{as_condition, cast, int, not, statement};
+use super::value::as_condition;
 use super::{begun, descriptions, paths, recording, scratch, semantic};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{self, Clause};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionKind, BinaryOp, Block, Builtin, Expr, ExprKind, Probe, Statement, StatementKind};
+use crate::lang::typed::{ActionKind, BinaryOp, Block, Builtin, Expr, Probe, Statement, StatementKind};
 use crate::lang::types::Type;
 
 /// Probes that one program is for, with the numbers of its clauses.
@@ -74,7 +75,7 @@ pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
     if !errors.is_empty() && groups.is_empty() {
         // They are checked, although nothing runs them.
         c.frame = Frame::default();
-        error_clauses(c, &errors, 0, (int(0, Type::I64, Span::default()), int(0, Type::U64, Span::default())));
+        error_clauses(c, &errors, 0, (int64(0, Span::default()), int(0, Type::U64, Span::default())));
     }
     let groups: Vec<Group> = groups.into_iter().map(|((list, kind, ..), found)| (list, kind, found)).collect();
     let mut known = vec![false; clauses.len()];
@@ -130,44 +131,36 @@ fn probe(c: &mut Checker<'_>, clauses: &[(usize, &Clause)], (_, kind, found): &G
         let at = head(clause);
         let (before, earlier) = (c.frame.exited, body.len());
         let statements = check_clause(c, *number, clause);
-        let zero = |l, ty: Type| statement(StatementKind::SetLocal(l, int(0, ty, at)), at);
+        let zero = |l, ty: Type| set(l, int(0, ty, at));
         body.extend(scratch::reset_scratch(&c.frame, at));
         body.push(zero(fault, Type::I64));
         body.push(zero(address, Type::U64));
         body.push(statement(StatementKind::Unroll(1, Block::new(statements)), at));
         c.frame.fault = None;
-        let value = |l, ty: Type| Expr::new(ExprKind::Local(l), ty, at);
+        let value = |l, ty: Type| read_as(l, ty, at);
         let told = (value(fault, Type::I64), value(address, Type::U64));
         let kind = ActionKind::Fault { clause: told_as, lines: Arc::clone(&c.lines) };
         let action = c.action(kind, vec![Type::I64, Type::U64], at);
         let report = StatementKind::Report { action, values: vec![told.0.clone(), told.1.clone()] };
         let mut handler = vec![statement(report, at)];
         let site = c.frame.site.clone();
-        let cause = Expr::new(
-            ExprKind::Binary(BinaryOp::BitAnd, Box::new(told.0.clone()), Box::new(int(255, Type::I64, at))),
-            Type::I64,
-            at,
-        );
+        let cause = binary(BinaryOp::BitAnd, told.0.clone(), int64(255, at));
         handler.extend(error_clauses(c, errors, told_as, (cause, told.1.clone())));
         c.frame.site = site;
-        let failed = Expr::new(
-            ExprKind::Binary(BinaryOp::Ne, Box::new(told.0), Box::new(int(0, Type::I64, at))),
-            Type::Bool,
-            at,
-        );
-        body.push(statement(StatementKind::If(failed, Block::new(handler), Block::default()), at));
+        let failed = binary(BinaryOp::Ne, told.0, int64(0, at));
+        body.push(when(failed, handler));
         if let Some(exited) = before {
             let rest = Block::new(body.split_off(earlier));
-            let over = Expr::new(ExprKind::Local(exited), Type::I64, at);
+            let over = read(exited, at);
             body.push(statement(StatementKind::If(not(over), rest, Block::default()), at));
         }
     }
     if let Some(exited) = c.frame.exited {
-        body.insert(0, statement(StatementKind::SetLocal(exited, int(0, Type::I64, span)), span));
+        body.insert(0, set(exited, int64(0, span)));
     }
     recording::size_of_recorded(&mut c.frame);
     if let Some(now) = c.frame.now {
-        body.insert(0, statement(StatementKind::SetLocal(now, int(0, Type::U64, span)), span));
+        body.insert(0, set(now, int(0, Type::U64, span)));
     }
     if let Some(none) = paths::no_words(&c.frame, span) {
         body.insert(0, none);
@@ -239,7 +232,7 @@ fn error_clauses(
     }
     let name = name(c, &"dtrace:::ERROR".into());
     let probe = i64::from(c.frame.site.id);
-    let none = |n| int(n, Type::I64, fault.span);
+    let none = |n| int64(n, fault.span);
     c.frame.site = Site {
         name: Some("dtrace:::ERROR".into()),
         id: c.program.probe_ids[name as usize],
@@ -298,12 +291,12 @@ fn check_clause(c: &mut Checker<'_>, number: usize, clause: &Clause) -> Vec<Stat
         let exited = c.frame.exited;
         let exited = exited.unwrap_or_else(|| c.local("%exited", Type::I64));
         c.frame.exited = Some(exited);
-        statements.push(statement(StatementKind::SetLocal(exited, int(1, Type::I64, at)), at));
+        statements.push(set(exited, int64(1, at)));
     }
     match predicate {
         None => statements,
         Some(condition) => {
-            vec![statement(StatementKind::If(condition, Block::new(statements), Block::default()), at)]
+            vec![Statement { span: at, ..when(condition, statements) }]
         }
     }
 }
@@ -344,11 +337,11 @@ fn made_known(c: &mut Checker<'_>, clause: &Clause) {
 fn on_the_processor(c: &Checker<'_>, predicate: Option<Expr>, at: Span) -> Option<Expr> {
     let of_the_run = c.frame.site.kind == SiteKind::Nothing;
     let Some(cpu) = c.options.cpu.filter(|_| !of_the_run) else { return predicate };
-    let own = Expr::new(ExprKind::Builtin(Builtin::Cpu), Type::U32, at);
+    let own = builtin(Builtin::Cpu, Type::U32, at);
     let wanted = int(i64::from(cpu), Type::U32, at);
-    let here = Expr::new(ExprKind::Binary(BinaryOp::Eq, Box::new(own), Box::new(wanted)), Type::Bool, at);
+    let here = equal(own, wanted);
     Some(match predicate {
-        Some(predicate) => Expr::new(ExprKind::And(Box::new(here), Box::new(predicate)), Type::Bool, at),
+        Some(predicate) => and(here, predicate),
         None => here,
     })
 }

@@ -1,12 +1,12 @@
 //! What is kept for the clause's report, which is sent when the clause ends.
 
 use super::checker::Checker;
+use super::code::{BYTE, int, store, within};
 use super::frame::Frame;
-use super::paths::BYTE;
-use super::value::{Value, int, statement};
+use super::value::Value;
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, Statement, StatementKind};
+use crate::lang::typed::{Expr, ExprKind, Statement};
 use crate::lang::types::Type;
 use crate::model::d::Item;
 
@@ -25,19 +25,18 @@ pub fn records(c: &mut Checker<'_>, span: Span, data: bool) {
 pub fn keep(c: &mut Checker<'_>, e: Expr, out: &mut Vec<Statement>) -> usize {
     // Before the values stand the processor and the probe's number.
     let index = c.frame.values.len() + 1;
-    let (statements, kept) = match e.kind {
-        ExprKind::Call(_, ref items) if items.is_empty() => (Vec::new(), e),
-        ExprKind::Int(_) | ExprKind::Str(_) => (Vec::new(), e),
-        _ if index > ON_THE_STACK && e.ty.fits_register() => set_aside(c, e),
-        _ => c.kept(e),
+    let kept = match e.kind {
+        ExprKind::Call(_, ref items) if items.is_empty() => e,
+        ExprKind::Int(_) | ExprKind::Str(_) => e,
+        _ if index > ON_THE_STACK && e.ty.fits_register() => set_aside(c, e, out),
+        _ => c.kept(e, out),
     };
-    out.extend(statements);
     c.frame.values.push(kept);
     index
 }
 
 /// Keeps a value in memory: the stack of a program has room for some.
-fn set_aside(c: &mut Checker<'_>, e: Expr) -> (Vec<Statement>, Expr) {
+fn set_aside(c: &mut Checker<'_>, e: Expr, out: &mut Vec<Statement>) -> Expr {
     let span = e.span;
     let known = c.frame.recorded;
     // How many bytes there are is known when the program is whole.
@@ -45,9 +44,9 @@ fn set_aside(c: &mut Checker<'_>, e: Expr) -> (Vec<Statement>, Expr) {
     c.frame.recorded = Some(local);
     let (used, most) = c.frame.recorded_bytes;
     c.frame.recorded_bytes = (used + 8, most.max(used + 8));
-    let place = ExprKind::Within { local, offset: Box::new(int(i64::from(used), Type::U64, span)) };
-    let place = Expr::new(place, e.ty.clone(), span);
-    (vec![statement(StatementKind::Store { place: place.clone(), value: e }, span)], place)
+    let place = within(local, int(i64::from(used), Type::U64, span), e.ty.clone());
+    out.push(store(place.clone(), e));
+    place
 }
 
 /// Gives the memory of recorded values its size.

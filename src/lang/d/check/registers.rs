@@ -1,13 +1,14 @@
 //! Registers of the process, and the frames and depth of stacks.
 
 use super::checker::Checker;
+use super::code::{builtin, call, cast, int};
 use super::frame::Frame;
 use super::site::SiteKind;
-use super::value::{Value, cast, error_value, int, is_int};
+use super::value::{Value, error_value, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::Expr as Ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic};
+use crate::lang::typed::{Builtin, Intrinsic};
 use crate::lang::types::{StackMode, Type};
 
 /// Deepest stack that the kernel gives.
@@ -89,7 +90,7 @@ pub fn user_register(c: &mut Checker<'_>, items: &[Ast], span: Span) -> Value {
         return error_value(span);
     };
     if place < WORDS {
-        let base = Expr::new(ExprKind::Builtin(Builtin::UserRegisters), Type::U64, span);
+        let base = builtin(Builtin::UserRegisters, Type::U64, span);
         return c.snippet("uint64_t", &format!("((unsigned long *)__regs)[{place}]"), &[("__regs", base)], span);
     }
     match OF_THREAD.get((place - WORDS) as usize) {
@@ -112,7 +113,7 @@ pub fn caller(frame: &Frame, user: bool, span: Span) -> Value {
         return Value::new(int(0, Type::U64, span));
     }
     let arguments = vec![int(i64::from(user), Type::U64, span), int(1, Type::U64, span)];
-    Value::new(Expr::new(ExprKind::Call(Intrinsic::StackFrame, arguments), Type::U64, span))
+    Value::new(call(Intrinsic::StackFrame, arguments, Type::U64, span))
 }
 
 /// `stackdepth` and `ustackdepth`.
@@ -127,8 +128,8 @@ pub fn stack_depth(c: &Checker<'_>, user: bool, span: Span) -> Value {
     } else {
         (Intrinsic::KStack, Type::KStack { mode, depth })
     };
-    let stack = Expr::new(ExprKind::Call(which, Vec::new()), ty, span);
-    let length = Expr::new(ExprKind::Call(Intrinsic::StackLen, vec![stack]), Type::I64, span);
+    let stack = call(which, Vec::new(), ty, span);
+    let length = call(Intrinsic::StackLen, vec![stack], Type::I64, span);
     Value::new(cast(length, &Type::U32))
 }
 

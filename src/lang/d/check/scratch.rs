@@ -4,11 +4,15 @@
 //! into it are addresses like others: reading through them needs nothing of its own, and what is written through a pointer
 //! goes to the array by the pointer's distance from its begin, checked when it runs.
 
+use super::code::{
+    BYTE, CHAR, add, address_of, and, binary, block, byte_pointer, call, cast, copy_into, effect, int, less, or, plus,
+    pointer, read_as, set, statement, sub, within,
+};
 use super::frame::{Frame, Scratch};
 use std::sync::Arc;
 
 use super::checker::Checker;
-use super::value::{Target, Value, block, cast, decay, error_value, int, statement, word};
+use super::value::{Target, Value, decay, error_value, word};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Intrinsic, Statement, StatementKind};
@@ -17,22 +21,11 @@ use crate::lang::types::{AddressSpace, Type};
 /// Before the first piece lies what no pointer may reach.
 const BOTTOM: i64 = 8;
 
-const BYTE: Type = Type::Int { size: 1, signed: false };
-
 /// Faults by their numbers.
 pub const INVALID_ADDRESS: i64 = 1;
 pub const ILLEGAL: i64 = 3;
 pub const NO_SCRATCH: i64 = 5;
 pub const INVALID_SIZE: i64 = 10;
-
-fn binary(op: BinaryOp, a: Expr, b: Expr, ty: Type) -> Expr {
-    let span = a.span;
-    Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
-}
-
-fn byte_pointer(space: AddressSpace) -> Type {
-    Type::Ptr { to: Arc::new(Type::Int { size: 1, signed: true }), space }
-}
 
 /// The program's scratch memory.
 fn scratch(c: &mut Checker<'_>) -> Scratch {
@@ -51,22 +44,20 @@ fn scratch(c: &mut Checker<'_>) -> Scratch {
 /// Gives back what the last clause had.
 pub fn reset_scratch(frame: &Frame, span: Span) -> Option<Statement> {
     let scratch = frame.scratch?;
-    Some(statement(StatementKind::SetLocal(scratch.top, int(BOTTOM, Type::U64, span)), span))
+    Some(set(scratch.top, int(BOTTOM, Type::U64, span)))
 }
 
 fn begin_of(scratch: Scratch, span: Span) -> Expr {
-    let bytes = Expr::new(ExprKind::Local(scratch.bytes), Type::Array { of: Arc::new(BYTE), len: scratch.len }, span);
-    let address = Expr::new(ExprKind::AddressOf(Box::new(bytes)), byte_pointer(AddressSpace::Kernel), span);
-    cast(address, &Type::U64)
+    let bytes = read_as(scratch.bytes, Type::Array { of: Arc::new(BYTE), len: scratch.len }, span);
+    cast(address_of(bytes), &Type::U64)
 }
 
 fn top(scratch: Scratch, span: Span) -> Expr {
-    Expr::new(ExprKind::Local(scratch.top), Type::U64, span)
+    read_as(scratch.top, Type::U64, span)
 }
 
 /// Leaves the clause by a fault where the condition holds.
-pub fn fault_if(condition: Expr, code: i64) -> Statement {
-    let span = condition.span;
+pub fn fault_if(condition: Expr, code: i64, span: Span) -> Statement {
     let fault = Block::new(vec![statement(StatementKind::Fault(code), span)]);
     statement(StatementKind::If(condition, fault, Block::default()), span)
 }
@@ -89,18 +80,17 @@ pub fn alloca(c: &mut Checker<'_>, size: Value, span: Span) -> Value {
 fn piece(c: &mut Checker<'_>, size: Expr, span: Span, out: &mut Vec<Statement>) -> Expr {
     let scratch = scratch(c);
     let limit = i64::from(c.options.scratchsize) + BOTTOM;
-    let (statements, size) = c.kept(size);
-    out.extend(statements);
+    let size = c.kept(size, out);
     let top = || top(scratch, span);
-    let left = binary(BinaryOp::Sub, int(limit, Type::U64, span), top(), Type::U64);
-    out.push(fault_if(binary(BinaryOp::Gt, size.clone(), left, Type::Bool), NO_SCRATCH));
-    let at = binary(BinaryOp::Add, begin_of(scratch, span), top(), Type::U64);
-    let (statements, at) = c.kept(at);
-    out.extend(statements);
-    let end = binary(BinaryOp::Add, top(), size, Type::U64);
-    let rounded = binary(BinaryOp::Add, end, int(7, Type::U64, span), Type::U64);
-    let rounded = binary(BinaryOp::BitAnd, rounded, int(!7, Type::U64, span), Type::U64);
-    out.push(statement(StatementKind::SetLocal(scratch.top, rounded), span));
+    let left = sub(int(limit, Type::U64, span), top());
+    let place = size.span;
+    out.push(fault_if(binary(BinaryOp::Gt, size.clone(), left), NO_SCRATCH, place));
+    let at = add(begin_of(scratch, span), top());
+    let at = c.kept(at, out);
+    let end = add(top(), size);
+    let rounded = plus(end, 7);
+    let rounded = binary(BinaryOp::BitAnd, rounded, int(!7, Type::U64, span));
+    out.push(set(scratch.top, rounded));
     at
 }
 
@@ -114,16 +104,14 @@ fn checked_offset(
     out: &mut Vec<Statement>,
 ) -> Expr {
     let scratch = scratch(c);
-    let offset = binary(BinaryOp::Sub, address, begin_of(scratch, span), Type::U64);
-    let (statements, offset) = c.kept(offset);
-    out.extend(statements);
+    let offset = sub(address, begin_of(scratch, span));
+    let offset = c.kept(offset, out);
     let half = int(i64::from(c.options.scratchsize) + BOTTOM, Type::U64, span);
-    let before = binary(BinaryOp::Lt, offset.clone(), int(BOTTOM, Type::U64, span), Type::Bool);
-    let behind = binary(BinaryOp::Gt, offset.clone(), half, Type::Bool);
-    let outside = Expr::new(ExprKind::Or(Box::new(before), Box::new(behind)), Type::Bool, span);
-    out.push(fault_if(outside, INVALID_ADDRESS));
-    let end = binary(BinaryOp::Add, offset.clone(), size, Type::U64);
-    out.push(fault_if(binary(BinaryOp::Gt, end, top(scratch, span), Type::Bool), code));
+    let before = less(offset.clone(), int(BOTTOM, Type::U64, span));
+    let behind = binary(BinaryOp::Gt, offset.clone(), half);
+    out.push(fault_if(Expr { span, ..or(before, behind) }, INVALID_ADDRESS, span));
+    let end = add(offset.clone(), size);
+    out.push(fault_if(binary(BinaryOp::Gt, end, top(scratch, span)), code, offset.span));
     offset
 }
 
@@ -135,8 +123,7 @@ pub fn writable(c: &mut Checker<'_>, pointer: Expr, to: &Type, span: Span) -> Ta
     let size = int(i64::from(c.size_of(to).max(1)), Type::U64, span);
     let offset = checked_offset(c, address, size, INVALID_ADDRESS, span, &mut out);
     let offset = block(out, offset);
-    let within = ExprKind::Within { local: scratch.bytes, offset: Box::new(offset) };
-    Target::Part(Expr::new(within, to.clone(), span))
+    Target::Part(within(scratch.bytes, offset, to.clone()))
 }
 
 /// Whether what is read through a pointer of scratch memory was handed out: pointers elsewhere are left alone.
@@ -146,17 +133,15 @@ pub fn fault_of_scratch(c: &mut Checker<'_>, address: &Expr, size: u32, span: Sp
     }
     let scratch = scratch(c);
     let mut out = Vec::new();
-    let offset = binary(BinaryOp::Sub, cast(address.clone(), &Type::U64), begin_of(scratch, span), Type::U64);
-    let (statements, offset) = c.kept(offset);
-    out.extend(statements);
-    let within = int(i64::from(c.options.scratchsize) + BOTTOM + 64, Type::U64, span);
-    let ours = binary(BinaryOp::Lt, offset.clone(), within, Type::Bool);
-    let before = binary(BinaryOp::Lt, offset.clone(), int(BOTTOM, Type::U64, span), Type::Bool);
-    let end = binary(BinaryOp::Add, offset, int(i64::from(size), Type::U64, span), Type::U64);
-    let behind = binary(BinaryOp::Gt, end, top(scratch, span), Type::Bool);
-    let wrong = Expr::new(ExprKind::Or(Box::new(before), Box::new(behind)), Type::Bool, span);
-    let wrong = Expr::new(ExprKind::And(Box::new(ours), Box::new(wrong)), Type::Bool, span);
-    out.push(fault_if(wrong, INVALID_ADDRESS));
+    let offset = sub(cast(address.clone(), &Type::U64), begin_of(scratch, span));
+    let offset = c.kept(offset, &mut out);
+    let end_of_ours = int(i64::from(c.options.scratchsize) + BOTTOM + 64, Type::U64, span);
+    let ours = less(offset.clone(), end_of_ours);
+    let before = less(offset.clone(), int(BOTTOM, Type::U64, span));
+    let end = plus(offset, i64::from(size));
+    let behind = binary(BinaryOp::Gt, end, top(scratch, span));
+    let wrong = and(ours, Expr { span, ..or(before, behind) });
+    out.push(fault_if(Expr { span, ..wrong }, INVALID_ADDRESS, span));
     Some(out)
 }
 
@@ -164,24 +149,20 @@ pub fn fault_of_scratch(c: &mut Checker<'_>, address: &Expr, size: u32, span: Sp
 fn copy_to(c: &mut Checker<'_>, from: Expr, to: Expr, size: Expr, span: Span, out: &mut Vec<Statement>) {
     let scratch = scratch(c);
     let limit = int(i64::from(c.options.scratchsize), Type::U64, span);
-    out.push(fault_if(binary(BinaryOp::Gt, size.clone(), limit, Type::Bool), INVALID_SIZE));
-    let (statements, to) = c.kept(to);
-    out.extend(statements);
+    let place = size.span;
+    out.push(fault_if(binary(BinaryOp::Gt, size.clone(), limit), INVALID_SIZE, place));
+    let to = c.kept(to, out);
     note_address(&c.frame, &to, span, out);
     let offset = checked_offset(c, to, size.clone(), INVALID_SIZE, span, out);
-    let place = ExprKind::Within { local: scratch.bytes, offset: Box::new(offset) };
-    let place = Expr::new(place, BYTE, span);
-    let (statements, from) = c.kept(from);
-    out.extend(statements);
+    let from = c.kept(from, out);
     note_address(&c.frame, &cast(from.clone(), &Type::U64), span, out);
-    let copy = Expr::new(ExprKind::Call(Intrinsic::ReadInto, vec![place, from, size]), Type::I64, span);
-    out.push(statement(StatementKind::Expr(copy), span));
+    out.push(copy_into(scratch.bytes, offset, from, size, span));
 }
 
 /// Keeps an address aside, for what a fault tells.
 fn note_address(frame: &Frame, address: &Expr, span: Span, out: &mut Vec<Statement>) {
     if let Some((_, local)) = frame.fault {
-        out.push(statement(StatementKind::SetLocal(local, address.clone()), span));
+        out.push(Statement { span, ..set(local, address.clone()) });
     }
 }
 
@@ -195,9 +176,8 @@ pub fn copyin(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Val
         return error_value(span);
     }
     let mut out = Vec::new();
-    let from = cast(word(arguments.remove(0).e), &byte_pointer(AddressSpace::User));
-    let (statements, size) = c.kept(size);
-    out.extend(statements);
+    let from = cast(word(arguments.remove(0).e), &pointer(CHAR, AddressSpace::User));
+    let size = c.kept(size, &mut out);
     let at = piece(c, size.clone(), span, &mut out);
     copy_to(c, from, at.clone(), size, span, &mut out);
     let to = Arc::new(Type::Void);
@@ -207,8 +187,7 @@ pub fn copyin(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Val
 /// `copyinto(address, size, to)` and `bcopy(from, to, size)`.
 fn copy_bytes(c: &mut Checker<'_>, from: Expr, to: Expr, size: Expr, span: Span) -> Value {
     let mut out = Vec::new();
-    let (statements, size) = c.kept(cast(word(size), &Type::U64));
-    out.extend(statements);
+    let size = c.kept(cast(word(size), &Type::U64), &mut out);
     copy_to(c, from, to, size, span, &mut out);
     Value::new(block(out, Expr::new(ExprKind::Int(0), Type::Void, span)))
 }
@@ -221,7 +200,7 @@ pub fn copyinto(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> V
         return error_value(span);
     };
     let size = arguments.remove(1).e;
-    let from = cast(word(arguments.remove(0).e), &byte_pointer(AddressSpace::User));
+    let from = cast(word(arguments.remove(0).e), &pointer(CHAR, AddressSpace::User));
     let copied = copy_bytes(c, from, to, size, span);
     Value::new(block(out, copied.e))
 }
@@ -229,8 +208,7 @@ pub fn copyinto(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> V
 /// Numbers and addresses that are arguments, in the order in which they stand.
 fn in_order(c: &mut Checker<'_>, arguments: &mut [Value], out: &mut Vec<Statement>) {
     for argument in arguments.iter_mut().filter(|a| super::value::is_scalar(a.ty())) {
-        let (statements, kept) = c.kept(argument.e.clone());
-        out.extend(statements);
+        let kept = c.kept(argument.e.clone(), out);
         *argument = Value { constant: argument.constant, ..Value::new(kept) };
     }
 }
@@ -245,7 +223,7 @@ pub fn bcopy(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Valu
     };
     let from = arguments.remove(0);
     let from = address_of_bytes(c, from, &mut out);
-    let copied = copy_bytes(c, cast(from, &byte_pointer(AddressSpace::Kernel)), to, size, span);
+    let copied = copy_bytes(c, cast(from, &byte_pointer()), to, size, span);
     Value::new(block(out, copied.e))
 }
 
@@ -257,10 +235,8 @@ pub fn address_of_bytes(c: &mut Checker<'_>, value: Value, out: &mut Vec<Stateme
             let text = c.text(value.e);
             let ty = text.ty.clone();
             let local = c.local("%bytes", ty.clone());
-            out.push(statement(StatementKind::SetLocal(local, text), span));
-            let place = Expr::new(ExprKind::Local(local), ty, span);
-            let address = ExprKind::AddressOf(Box::new(place));
-            cast(Expr::new(address, byte_pointer(AddressSpace::Kernel), span), &Type::U64)
+            out.push(set(local, text));
+            cast(address_of(read_as(local, ty, span)), &Type::U64)
         }
         Type::Array { .. } => {
             let pointer = decay(value);
@@ -291,16 +267,16 @@ pub fn copyout(c: &mut Checker<'_>, text: bool, mut arguments: Vec<Value>, span:
         return None;
     };
     let mut out = Vec::new();
-    let to = cast(word(arguments.remove(1).e), &byte_pointer(AddressSpace::User));
+    let to = cast(word(arguments.remove(1).e), &pointer(CHAR, AddressSpace::User));
     let mut from = arguments.remove(0);
     if text {
         from = Value::new(c.text(from.e));
     }
     let from = address_of_bytes(c, from, &mut out);
-    let from = cast(from, &byte_pointer(AddressSpace::Kernel));
+    let from = cast(from, &byte_pointer());
     let limit = if text { bytes.min(u64::from(c.options.strsize) + 1) } else { bytes };
     let size = int(limit as i64, Type::U64, span);
-    let write = Expr::new(ExprKind::Call(Intrinsic::WriteUser, vec![to, from, size]), Type::I64, span);
-    out.push(statement(StatementKind::Expr(write), span));
+    let write = call(Intrinsic::WriteUser, vec![to, from, size], Type::I64, span);
+    out.push(effect(write));
     Some(out)
 }

@@ -1,7 +1,8 @@
 //! Semantic probes: what their arguments are, by the texts of their rows, and what is told of the thread that runs.
 
 use super::checker::Checker;
-use super::value::{Value, as_condition, cast, error_value, int, is_int, word};
+use super::code::{builtin, cast, int, read_as};
+use super::value::{Value, as_condition, error_value, is_int, word};
 use super::{parameters, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, ItemKind, Name};
@@ -11,7 +12,7 @@ use crate::lang::d::words;
 use crate::lang::facts::table::TypeTable;
 use crate::lang::facts::{CKind, TraceField};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind};
+use crate::lang::typed::{Builtin, Expr};
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::target::Target;
 use crate::probe::providers::SINCE;
@@ -152,7 +153,7 @@ pub fn word_of_row(c: &mut Checker<'_>, name: &str, span: Span) -> Option<Value>
     match name {
         _ if !c.frame.in_row => None,
         "curtask" => c.builtin("curthread", span),
-        SINCE => c.frame.site.since.map(|l| Value::new(Expr::new(ExprKind::Local(l), Type::U64, span))),
+        SINCE => c.frame.site.since.map(|l| Value::new(read_as(l, Type::U64, span))),
         _ => None,
     }
 }
@@ -246,7 +247,7 @@ pub fn argument_of_place(c: &mut Checker<'_>, name: &Name, span: Span) -> Option
             let at = parameters.iter().position(|p| p.name == name.text).filter(|at| *at < 6);
             at.map(|at| {
                 let ty = parameters::type_of(&mut c.types, parameters[at].ty);
-                cast(Expr::new(ExprKind::Builtin(Builtin::Arg(at as u8)), Type::U64, span), &ty)
+                cast(builtin(Builtin::Arg(at as u8), Type::U64, span), &ty)
             })
         }
         _ => None,
@@ -258,7 +259,7 @@ pub fn argument_of_place(c: &mut Checker<'_>, name: &Name, span: Span) -> Option
 }
 
 fn field_of_tracepoint(field: &TraceField, span: Span) -> Expr {
-    let value = |ty: Type| Expr::new(ExprKind::Builtin(Builtin::CtxField(field.offset)), ty, span);
+    let value = |ty: Type| builtin(Builtin::CtxField(field.offset), ty, span);
     if field.c_type.contains('*') {
         let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
         return value(Type::Ptr { to, space: AddressSpace::User });

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use super::checker::Checker;
+use super::code::{builtin, cast, int64};
 use super::descriptions::Found;
 use super::parameters;
 use super::site::SiteKind;
-use super::value::{Value, cast, decay, int, word};
+use super::value::{Value, decay, word};
 use crate::lang::d::patterns::{chosen, fits, widened};
 use crate::lang::facts::{CParam, TraceField};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr, ExprKind};
+use crate::lang::typed::{Builtin, Expr};
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::target::Target;
 
@@ -65,14 +66,14 @@ pub fn argument_of_tracepoint(c: &mut Checker<'_>, number: usize, span: Span) ->
             slot += c.size_of(&ty).max(1).div_ceil(8);
         }
         let ty = parameters::type_of(&mut c.types, parameters.get(number)?.ty);
-        Expr::new(ExprKind::Builtin(Builtin::CtxField(slot * 8)), ty, span)
+        builtin(Builtin::CtxField(slot * 8), ty, span)
     };
     Some(Value::new(e))
 }
 
 /// The same as `argN` has it: a number, or an address.
 pub fn word_of_tracepoint(c: &mut Checker<'_>, number: usize, span: Span) -> Value {
-    let none = int(0, Type::I64, span);
+    let none = int64(0, span);
     let Some(value) = argument_of_tracepoint(c, number, span) else { return Value::new(none) };
     let word = match value.ty() {
         Type::Str { .. } | Type::Struct(_) => none,
@@ -91,7 +92,7 @@ fn arguments_of_call(c: &Checker<'_>) -> Vec<CParam> {
 /// A field of a tracepoint's record: a text where it is one.
 fn field_of_record(c: &mut Checker<'_>, field: &TraceField, span: Span) -> Expr {
     let c_type = field.c_type.trim().trim_start_matches("const ").trim().trim_end_matches("[]");
-    let value = |builtin, ty| Expr::new(ExprKind::Builtin(builtin), ty, span);
+    let value = |source, ty| builtin(source, ty, span);
     if field.data_loc && c_type.ends_with("char") {
         let text = value(Builtin::DataLoc(field.offset), Type::Str { size: c.options.strsize + 1 });
         return c.text(text);

@@ -2,12 +2,13 @@
 
 use super::checker::Checker;
 use super::checker::Translator;
+use super::code::{block, int, read_as, store};
 use super::declarations;
-use super::value::{Value, alike, block, error_value, int, statement};
+use super::value::{Value, alike, error_value};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{self, Expr as Ast, Name, TypeName};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, StatementKind};
+use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::{AddressSpace, StructId, Type};
 
 /// Makes a translator known; each member is checked here, too.
@@ -111,7 +112,7 @@ pub fn xlate(c: &mut Checker<'_>, ty: &TypeName, e: &Ast, span: Span) -> Value {
     let Some((translator, object)) = translated(c, ty, e, span) else { return error_value(span) };
     let whole = Type::Struct(translator.output);
     let local = c.local("%xlate", whole.clone());
-    let place = Expr::new(ExprKind::Local(local), whole, span);
+    let place = read_as(local, whole, span);
     let mut statements = Vec::new();
     for (name, member) in &translator.members {
         let Some(field) = c.types.field(translator.output, &name.text, AddressSpace::Kernel) else { continue };
@@ -119,7 +120,7 @@ pub fn xlate(c: &mut Checker<'_>, ty: &TypeName, e: &Ast, span: Span) -> Value {
         let Some(value) = c.convert(value, &field.ty) else { continue };
         let kind = ExprKind::Field { base: Box::new(place.clone()), offset: field.offset, bits: None };
         let part = Expr::new(kind, field.ty, span);
-        statements.push(statement(StatementKind::Store { place: part, value }, span));
+        statements.push(store(part, value));
     }
     if statements.is_empty() {
         return Value::new(int(0, Type::I32, span));

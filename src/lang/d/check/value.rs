@@ -1,8 +1,8 @@
 //! Values: what an expression is, and how values become those of other types.
 
+use super::code::{call, cast, int64};
 use crate::lang::source::Span;
-use crate::lang::typed::StatementKind;
-use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, LocalId, MapId, Statement, UnaryOp};
+use crate::lang::typed::{Expr, ExprKind, Intrinsic, LocalId, MapId};
 use crate::lang::types::{AddressSpace, Type};
 
 /// Something that can be assigned to.
@@ -51,37 +51,6 @@ impl Value {
             _ => Some(self.e.clone()),
         }
     }
-}
-
-pub fn int(value: i64, ty: Type, span: Span) -> Expr {
-    Expr::new(ExprKind::Int(value as u64), ty, span)
-}
-
-/// A statement.
-pub fn statement(kind: StatementKind, span: Span) -> Statement {
-    Statement { kind, span }
-}
-
-/// `{ statements; value }`
-pub fn block(statements: Vec<Statement>, value: Expr) -> Expr {
-    if statements.is_empty() {
-        return value;
-    }
-    let (ty, span) = (value.ty.clone(), value.span);
-    Expr::new(ExprKind::Block(Block::new(statements), Box::new(value)), ty, span)
-}
-
-pub fn cast(e: Expr, ty: &Type) -> Expr {
-    if e.ty == *ty {
-        return e;
-    }
-    if let (ExprKind::Int(value), Type::Int { size, signed }) = (&e.kind, ty) {
-        let shift = 64 - u32::from(*size) * 8;
-        let value = if *signed { ((*value << shift) as i64 >> shift) as u64 } else { *value << shift >> shift };
-        return Expr::new(ExprKind::Int(value), ty.clone(), e.span);
-    }
-    let span = e.span;
-    Expr::new(ExprKind::Cast(Box::new(e)), ty.clone(), span)
 }
 
 /// Integers and enums.
@@ -139,7 +108,7 @@ pub fn as_condition(value: Value) -> Expr {
 pub fn address_of_text(e: Expr) -> Expr {
     // The text itself decides: bpftrace's rule for a text as a condition is that it is not empty.
     let span = e.span;
-    Expr::new(ExprKind::Call(Intrinsic::StrLen, vec![e]), Type::U64, span)
+    call(Intrinsic::StrLen, vec![e], Type::U64, span)
 }
 
 /// Pointed-to types that may be taken for one another.
@@ -161,14 +130,9 @@ pub fn decay(value: Value) -> Expr {
     Expr::new(ExprKind::AddressOf(Box::new(value.e)), Type::Ptr { to: of, space }, span)
 }
 
-pub fn not(e: Expr) -> Expr {
-    let span = e.span;
-    Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(e)), Type::Bool, span)
-}
-
 /// A placeholder where a number is wanted.
 pub fn zero(span: Span) -> Expr {
-    int(0, Type::I64, span)
+    int64(0, span)
 }
 
 /// The type of a key of these parts.

@@ -6,12 +6,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::checker::Checker;
-use super::value::{Target, Value, block, cast, error_value, int, is_scalar, statement};
+use super::code::{binary, block, builtin, cast, choose, effect, either, int, read_as, set, statement, store};
+use super::value::{Target, Value, error_value, is_scalar};
 use super::{builtins, semantic};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast;
 use crate::lang::source::Span;
-use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, Statement, StatementKind};
+use crate::lang::typed::{BinaryOp, Builtin, Expr, ExprKind, Statement, StatementKind};
 use crate::lang::types::Type;
 
 pub use table::{Aggregate, Inline, Scope, Variable};
@@ -21,13 +22,14 @@ const WORD: Type = Type::I64;
 
 impl Checker<'_> {
     /// Evaluates a value once and for all: reading it again gives the same.
-    pub fn kept(&mut self, e: Expr) -> (Vec<Statement>, Expr) {
+    pub fn kept(&mut self, e: Expr, out: &mut Vec<Statement>) -> Expr {
         if matches!(e.kind, ExprKind::Int(_) | ExprKind::Str(_)) {
-            return (Vec::new(), e);
+            return e;
         }
         let (span, ty) = (e.span, e.ty.clone());
         let local = self.local("%kept", ty.clone());
-        (vec![statement(StatementKind::SetLocal(local, e), span)], Expr::new(ExprKind::Local(local), ty, span))
+        out.push(set(local, e));
+        read_as(local, ty, span)
     }
 }
 
@@ -55,7 +57,7 @@ pub fn identifier(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Value {
             c.error(tags::D_IDENT_BADREF, span, message);
             return error_value(span);
         }
-        return read(&variable, None, span);
+        return value_of(&variable, None, span);
     }
     if let Some(value) = c.builtin(name, span) {
         return value;
@@ -77,7 +79,7 @@ pub fn identifier(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Value {
     error_value(span)
 }
 
-fn read(variable: &Variable, key: Option<Expr>, span: Span) -> Value {
+fn value_of(variable: &Variable, key: Option<Expr>, span: Span) -> Value {
     let kind = ExprKind::MapGet { map: variable.map, key: key.clone().map(Box::new) };
     let e = Expr::new(kind, variable.ty.clone(), span);
     Value { target: Some(Target::Map(variable.map, key)), ..Value::new(e) }
@@ -85,20 +87,12 @@ fn read(variable: &Variable, key: Option<Expr>, span: Span) -> Value {
 
 /// The key of thread-local variables: the thread, or the processor of an idle one.
 pub fn thread_key(span: Span) -> Expr {
-    let of = |b, ty: Type| cast(Expr::new(ExprKind::Builtin(b), ty, span), &Type::U64);
+    let of = |b, ty: Type| cast(builtin(b, ty, span), &Type::U64);
     let tid = of(Builtin::Tid, Type::U32);
     let cpu = of(Builtin::Cpu, Type::U32);
-    let idle = Expr::new(
-        ExprKind::Binary(BinaryOp::BitOr, Box::new(cpu), Box::new(int(1 << 32, Type::U64, span))),
-        Type::U64,
-        span,
-    );
-    let busy = Expr::new(
-        ExprKind::Binary(BinaryOp::Ne, Box::new(tid.clone()), Box::new(int(0, Type::U64, span))),
-        Type::Bool,
-        span,
-    );
-    Expr::new(ExprKind::Conditional(Box::new(busy), Box::new(tid), Box::new(idle)), Type::U64, span)
+    let idle = binary(BinaryOp::BitOr, cpu, int(1 << 32, Type::U64, span));
+    let busy = binary(BinaryOp::Ne, tid.clone(), int(0, Type::U64, span));
+    choose(busy, tid, idle)
 }
 
 fn full_key(scope: Scope, keys: Vec<Expr>, span: Span) -> Option<Expr> {
@@ -136,7 +130,7 @@ pub fn scoped(c: &mut Checker<'_>, scope: Scope, name: &Arc<str>, span: Span) ->
     if scope == Scope::Clause {
         if let Some(local) = this_local(c, name) {
             let ty = c.frame.locals[local.0 as usize].ty.clone();
-            let e = Expr::new(ExprKind::Local(local), ty, span);
+            let e = read_as(local, ty, span);
             return Value { target: Some(Target::Local(local)), ..Value::new(e) };
         }
     } else if let Some(variable) = c.variables.known.get(&(scope, name.clone())).cloned() {
@@ -145,7 +139,7 @@ pub fn scoped(c: &mut Checker<'_>, scope: Scope, name: &Arc<str>, span: Span) ->
             return error_value(span);
         }
         let key = full_key(scope, Vec::new(), span);
-        return read(&variable, key, span);
+        return value_of(&variable, key, span);
     }
     let word = if scope == Scope::Clause { "this" } else { "self" };
     c.error(tags::D_VAR_UNDEF, span, format!("{word}->{name} has not yet been declared or assigned"));
@@ -211,11 +205,11 @@ pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Va
             let local = c.local(&format!("this->{name}"), ty.clone());
             c.frame.this.insert(name.clone(), local);
             c.variables.declared_this.insert(name, ty.clone());
-            let e = Expr::new(ExprKind::Local(local), ty, span);
+            let e = read_as(local, ty, span);
             return Some(Value { target: Some(Target::Local(local)), ..Value::new(e) });
         }
         let variable = declare(c, scope, &name, ty, Vec::new(), false, span);
-        return Some(read(&variable, full_key(scope, Vec::new(), span), span));
+        return Some(value_of(&variable, full_key(scope, Vec::new(), span), span));
     };
     if scope == Scope::Clause {
         c.error(tags::D_ARR_LOCAL, span, format!("associative array this->{name} may not be clause-local"));
@@ -224,7 +218,7 @@ pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Va
     let keys: Vec<Expr> = items.iter().map(|e| key_part(c, e)).collect();
     let types: Vec<Type> = keys.iter().map(|e| e.ty.clone()).collect();
     let variable = declare(c, scope, &name, ty, types, true, span);
-    Some(read(&variable, full_key(scope, keys, span), span))
+    Some(value_of(&variable, full_key(scope, keys, span), span))
 }
 
 /// An element, or a variable with `->`, whose first use is behind `!`, `-` or `~`: a number of 64 bits from then on.
@@ -309,7 +303,7 @@ pub fn element(c: &mut Checker<'_>, base: &ast::Expr, items: &[ast::Expr], span:
             return Some(error_value(span));
         }
     }
-    Some(read(&variable, full_key(scope, keys, span), span))
+    Some(value_of(&variable, full_key(scope, keys, span), span))
 }
 
 /// Puts an inline's value in.
@@ -350,16 +344,16 @@ fn put_in(c: &mut Checker<'_>, inline: &Inline, arguments: &[Value], span: Span)
 }
 
 /// The statements that give a variable its value. Assigning 0 to what is kept by key removes it.
-pub fn store(c: &mut Checker<'_>, target: &Target, value: Expr, span: Span) -> Vec<Statement> {
+pub fn assignment(c: &mut Checker<'_>, target: &Target, value: Expr, span: Span) -> Vec<Statement> {
     match target {
-        Target::Local(local) => vec![statement(StatementKind::SetLocal(*local, value), span)],
+        Target::Local(local) => vec![Statement { span, ..set(*local, value) }],
         Target::Map(map, None) => {
             vec![statement(StatementKind::SetMap { map: *map, key: None, value }, span)]
         }
         Target::Map(map, Some(key)) => {
             let delete = |key: Expr| {
                 let kind = ExprKind::MapDelete { map: *map, key: Some(Box::new(key)) };
-                statement(StatementKind::Expr(Expr::new(kind, Type::Bool, span)), span)
+                effect(Expr::new(kind, Type::Bool, span))
             };
             if value.as_int() == Some(0) {
                 return vec![delete(key.clone())];
@@ -368,29 +362,21 @@ pub fn store(c: &mut Checker<'_>, target: &Target, value: Expr, span: Span) -> V
                 return vec![statement(StatementKind::SetMap { map: *map, key: Some(key.clone()), value }, span)];
             }
             let kept = c.local("%kept", value.ty.clone());
-            let again = Expr::new(ExprKind::Local(kept), value.ty.clone(), span);
-            let set = StatementKind::SetMap { map: *map, key: Some(key.clone()), value: again.clone() };
-            vec![
-                statement(StatementKind::SetLocal(kept, value), span),
-                statement(
-                    StatementKind::If(
-                        again,
-                        Block::new(vec![statement(set, span)]),
-                        Block::new(vec![delete(key.clone())]),
-                    ),
-                    span,
-                ),
-            ]
+            let again = read_as(kept, value.ty.clone(), span);
+            let kind = StatementKind::SetMap { map: *map, key: Some(key.clone()), value: again.clone() };
+            let either = either(again, vec![statement(kind, span)], vec![delete(key.clone())]);
+            vec![Statement { span, ..set(kept, value) }, either]
         }
         Target::Part(place) => {
-            vec![statement(StatementKind::Store { place: place.clone(), value }, span)]
+            vec![Statement { span, ..store(place.clone(), value) }]
         }
     }
 }
 
 /// `place = value` as an expression.
-pub fn set(c: &mut Checker<'_>, target: &Target, value: Expr, span: Span) -> Value {
-    let (mut statements, kept) = c.kept(value);
-    statements.extend(store(c, target, kept.clone(), span));
-    Value::new(block(statements, kept))
+pub fn assign(c: &mut Checker<'_>, target: &Target, value: Expr, span: Span) -> Value {
+    let mut out = Vec::new();
+    let kept = c.kept(value, &mut out);
+    out.extend(assignment(c, target, kept.clone(), span));
+    Value::new(block(out, kept))
 }

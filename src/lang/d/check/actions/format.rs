@@ -4,7 +4,8 @@ use crate::lang::typed::Program;
 use std::sync::Arc;
 
 use super::super::checker::Checker;
-use super::super::value::{Value, cast, decay, int, is_int, is_scalar, is_text, word};
+use super::super::code::{call, cast, int};
+use super::super::value::{Value, decay, is_int, is_scalar, is_text, word};
 use super::super::{declarations, recording};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
@@ -163,7 +164,7 @@ fn printed(c: &mut Checker<'_>, kind: char, value: Value) -> Expr {
             let span = value.span();
             let e = cast(word(value.e), &Type::U64);
             let form = int(crate::lang::typed::SymbolForm::InObject as i64, Type::U64, span);
-            Expr::new(ExprKind::Call(crate::lang::typed::Intrinsic::KSym, vec![e, form]), Type::KSym, span)
+            call(crate::lang::typed::Intrinsic::KSym, vec![e, form], Type::KSym, span)
         }
         _ => value.e,
     }
@@ -179,7 +180,7 @@ fn date(program: &mut Program, format: &str, value: Value) -> Expr {
     });
     let time = cast(word(value.e), &Type::U64);
     let arguments = vec![int(index as i64, Type::U64, span), time, int(3, Type::U64, span)];
-    Expr::new(ExprKind::Call(crate::lang::typed::Intrinsic::Strftime, arguments), Type::Timestamp, span)
+    call(crate::lang::typed::Intrinsic::Strftime, arguments, Type::Timestamp, span)
 }
 
 pub fn fits_keys(c: &mut Checker<'_>, format: &Format, keys: &[Type], span: Span) -> bool {

@@ -3,8 +3,9 @@
 //! Which speculations are in use is a map that all processors share; what they record waits with who prints it.
 
 use super::super::checker::Checker;
+use super::super::code::{and, binary, block, cast, choose, int, int64, is, leave, not, read, set, statement, when};
 use super::super::prototypes::Function;
-use super::super::value::{Value, block, cast, int, is_int, not, statement};
+use super::super::value::{Value, is_int};
 use super::super::{prototypes, recording, scratch};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::Expr as Ast;
@@ -35,35 +36,31 @@ pub fn new_speculation(c: &mut Checker<'_>, span: Span) -> Value {
     let map = speculations(c, span);
     let result = c.local("%speculation", Type::I64);
     let number = c.local("%number", Type::I64);
-    let of = |local| Expr::new(ExprKind::Local(local), Type::I64, span);
+    let of = |local| read(local, span);
     let key = || cast(of(number), &Type::U64);
-    let none = Expr::new(
-        ExprKind::Binary(BinaryOp::Eq, Box::new(of(result)), Box::new(int(0, Type::I64, span))),
-        Type::Bool,
-        span,
-    );
+    let none = is(of(result), 0);
     let used = Expr::new(ExprKind::MapHas { map, key: Some(Box::new(key())) }, Type::Bool, span);
-    let free = Expr::new(ExprKind::And(Box::new(none), Box::new(not(used))), Type::Bool, span);
+    let free = and(none, not(used));
     let take = vec![
-        statement(StatementKind::SetMap { map, key: Some(key()), value: int(1, Type::I64, span) }, span),
-        statement(StatementKind::SetLocal(result, of(number)), span),
+        statement(StatementKind::SetMap { map, key: Some(key()), value: int64(1, span) }, span),
+        set(result, of(number)),
     ];
-    let body = vec![statement(StatementKind::If(free, Block::new(take), Block::default()), span)];
+    let body = vec![when(free, take)];
     let most = i64::from(c.options.nspec.min(1024));
     let look = StatementKind::ForRange {
         local: number,
-        start: int(1, Type::I64, span),
-        end: int(most + 1, Type::I64, span),
+        start: int64(1, span),
+        end: int64(most + 1, span),
         body: Block::new(body),
     };
     let failed = failed_speculations(c, span);
     let count = Expr::new(ExprKind::MapGet { map: failed, key: None }, Type::I64, span);
-    let more = ExprKind::Binary(BinaryOp::Add, Box::new(count), Box::new(int(1, Type::I64, span)));
+    let more = ExprKind::Binary(BinaryOp::Add, Box::new(count), Box::new(int64(1, span)));
     let more = Expr::new(more, Type::I64, span);
     let counted = statement(StatementKind::SetMap { map: failed, key: None, value: more }, span);
     let nothing = Block::new(vec![counted]);
     let statements = vec![
-        statement(StatementKind::SetLocal(result, int(0, Type::I64, span)), span),
+        set(result, int64(0, span)),
         statement(look, span),
         statement(StatementKind::If(not(of(result)), nothing, Block::default()), span),
     ];
@@ -94,25 +91,24 @@ pub fn speculation(c: &mut Checker<'_>, f: &Function, items: &[Ast], span: Span,
     c.frame.speculates |= f.name == "speculate";
     c.frame.commits |= f.name == "commit";
     let map = speculations(c, span);
-    let (statements, id) = c.kept(cast(value.e, &Type::I64));
-    out.extend(statements);
+    let id = c.kept(cast(value.e, &Type::I64), out);
     if f.name != "speculate" {
         let most = int(i64::from(c.options.nspec), Type::U64, span);
         let number = cast(id.clone(), &Type::U64);
-        let none = Expr::new(ExprKind::Binary(BinaryOp::Gt, Box::new(number), Box::new(most)), Type::Bool, span);
-        out.push(scratch::fault_if(none, scratch::ILLEGAL));
+        let none = Expr { span, ..binary(BinaryOp::Gt, number, most) };
+        out.push(scratch::fault_if(none, scratch::ILLEGAL, span));
     }
     let key = Some(Box::new(cast(id.clone(), &Type::U64)));
     if f.name == "speculate" {
         // With no speculation in use the clause is over.
         let used = Expr::new(ExprKind::MapHas { map, key: key.clone() }, Type::Bool, span);
-        let over = Block::new(vec![statement(StatementKind::Break, span)]);
+        let over = Block::new(vec![leave(span)]);
         out.push(statement(StatementKind::If(not(used), over, Block::default()), span));
     }
     let there = if f.name == "speculate" { ExprKind::MapHas { map, key } } else { ExprKind::MapDelete { map, key } };
     let there = Expr::new(there, Type::Bool, span);
-    let none = int(0, Type::I64, span);
-    let own = Expr::new(ExprKind::Conditional(Box::new(there), Box::new(id), Box::new(none)), Type::I64, span);
+    let none = int64(0, span);
+    let own = Expr { span, ..choose(there, id, none) };
     let index = recording::keep(c, own, out);
     c.frame.items.push(match f.name {
         "speculate" => Item::Speculate(index),
