@@ -7,7 +7,7 @@ use super::code::{
     BYTE, CHAR, add, binary, block, byte_at, byte_pointer, call, cast, choose, copy_into, each, equal, int, int64, is,
     leave, less, not, or, plus, pointer, put, read, set, sub, when,
 };
-use super::value::{Value, decay, error_value, is_int, word};
+use super::value::{Value, decay, is_int, word};
 use super::{paths, scratch, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
@@ -32,8 +32,7 @@ pub fn inet_ntop(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> 
     match family.e.as_int() {
         Some(family @ (AF_INET | AF_INET6)) => return strings::network_address(c, family as i64, pointer),
         Some(other) => {
-            c.error(tags::D_PROTO_ARG, span, format!("inet_ntop( ) of the address family {other}"));
-            return error_value(span);
+            return c.wrong(tags::D_PROTO_ARG, span, format!("inet_ntop( ) of the address family {other}"));
         }
         None => {}
     }
@@ -67,8 +66,7 @@ pub fn inet_ntoa6(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) ->
     let strict = match strict.as_ref().map(|value| value.e.as_int()) {
         Some(None) => {
             let message = "inet_ntoa6( ) argument #2 is incompatible with prototype:\n\tprototype: integer constant";
-            c.error(tags::D_PROTO_ARG, span, message);
-            return error_value(span);
+            return c.wrong(tags::D_PROTO_ARG, span, message);
         }
         given => given.flatten().unwrap_or(0) != 0,
     };
@@ -82,8 +80,7 @@ pub fn inet_ntoa6(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) ->
         let message = format!(
             "inet_ntoa6( ) argument #1 is incompatible with prototype:\n\tprototype: struct in6_addr *\n\t argument: {text}"
         );
-        c.error(tags::D_PROTO_ARG, span, message);
-        return error_value(span);
+        return c.wrong(tags::D_PROTO_ARG, span, message);
     }
     if strict {
         return strings::network_address(c, AF_INET6 as i64, pointer);

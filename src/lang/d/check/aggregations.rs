@@ -26,8 +26,7 @@ pub fn aggregation(c: &mut Checker<'_>, op: Option<Binary>, target: &Ast, value:
         Kind::Index(base, items) => match &base.kind {
             Kind::Aggregation(name) => (name, items),
             _ => {
-                c.error(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
-                return error_value(span);
+                return c.wrong(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
             }
         },
         _ => return error_value(span),
@@ -42,16 +41,13 @@ pub fn aggregation(c: &mut Checker<'_>, op: Option<Binary>, target: &Ast, value:
     let Kind::Ident(word) = &callee.kind else { return c.expr(value) };
     let Some(f) = function(word) else { return c.expr(value) };
     if f.class != Class::Aggregating || op.is_some() {
-        c.error(tags::D_AGG_FUNC, span, format!("{word}( ) may not be assigned to an aggregation"));
-        return error_value(span);
+        return c.wrong(tags::D_AGG_FUNC, span, format!("{word}( ) may not be assigned to an aggregation"));
     }
     if c.frame.speculates {
-        c.error(tags::D_AGG_SPEC, span, "aggregating actions may not follow speculate( )");
-        return error_value(span);
+        return c.wrong(tags::D_AGG_SPEC, span, "aggregating actions may not follow speculate( )");
     }
     if c.frame.commits {
-        c.error(tags::D_AGG_COMM, span, "aggregating actions may not follow commit( )");
-        return error_value(span);
+        return c.wrong(tags::D_AGG_COMM, span, "aggregating actions may not follow commit( )");
     }
     let keys: Vec<Expr> = items.iter().map(|e| variables::key_part(c, e)).collect();
     if !prototypes::count_arguments(c, f, arguments.len(), span) {
@@ -60,12 +56,11 @@ pub fn aggregation(c: &mut Checker<'_>, op: Option<Binary>, target: &Ast, value:
     let guessed = c.frame.site.kind == SiteKind::Absent;
     let known = c.variables.aggregates.get(name).filter(|k| guessed || !k.guessed).cloned();
     if let Some(known) = known.as_ref().filter(|k| k.function != f.name) {
-        c.error(
+        return c.wrong(
             tags::D_AGG_REDEF,
             span,
             format!("aggregation redefined: {name} is of {}( ), not {}( )", known.function, f.name),
         );
-        return error_value(span);
     }
     let Some((aggregation, constants, value, weight)) = aggregated(c, f.name, arguments, known.as_ref(), span) else {
         return error_value(span);
@@ -76,8 +71,7 @@ pub fn aggregation(c: &mut Checker<'_>, op: Option<Binary>, target: &Ast, value:
             if known.keys.len() != types.len() {
                 let message =
                     format!("{name}[ ] prototype mismatch: {} keys passed, {} expected", types.len(), known.keys.len());
-                c.error(tags::D_PROTO_LEN, span, message);
-                return error_value(span);
+                return c.wrong(tags::D_PROTO_LEN, span, message);
             }
             known.map
         }

@@ -140,10 +140,7 @@ pub fn kernel_symbol(c: &mut Checker<'_>, name: &str, span: Span) -> Value {
             let at = int(address as i64, Type::Ptr { to, space: AddressSpace::Kernel }, span);
             Value::new(Expr::new(ExprKind::Deref(Box::new(at)), Type::U64, span))
         }
-        None => {
-            c.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve `{name}: no such kernel symbol"));
-            error_value(span)
-        }
+        None => c.wrong(tags::D_IDENT_UNDEF, span, format!("failed to resolve `{name}: no such kernel symbol")),
     }
 }
 

@@ -16,8 +16,7 @@ use crate::lang::types::{StackMode, Type};
 /// A call within an expression.
 pub fn call_expr(c: &mut Checker<'_>, callee: &Ast, items: &[Ast], span: Span) -> Value {
     let Kind::Ident(name) = &callee.kind else {
-        c.error(tags::D_FUNC_IDENT, span, "function designator is not of function type");
-        return error_value(span);
+        return c.wrong(tags::D_FUNC_IDENT, span, "function designator is not of function type");
     };
     if let Some(value) = semantic::call_of_row(c, name, items, span) {
         return value;
@@ -41,8 +40,7 @@ pub fn call_expr(c: &mut Checker<'_>, callee: &Ast, items: &[Ast], span: Span) -
             Value::new(Expr::new(ExprKind::Int(0), Type::Void, span))
         }
         (Aggregating, _) => {
-            c.error(tags::D_CG_EXPR, span, format!("{}( ) may only be assigned to an aggregation", f.name));
-            error_value(span)
+            c.wrong(tags::D_CG_EXPR, span, format!("{}( ) may only be assigned to an aggregation", f.name))
         }
         (Subroutine, _) => {
             let Some(arguments) = prototypes::arguments(c, f, items) else { return error_value(span) };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::frame::Frame;
 use super::options::Options;
+use super::value::{Value, error_value};
 use super::variables::table::{Inline, Variables};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, Name};
@@ -97,6 +98,12 @@ impl<'a> Checker<'a> {
         if self.diagnostics.len() < 100 {
             self.diagnostics.push(Diagnostic::error(code, span, message));
         }
+    }
+
+    /// Reports an error where a value is expected: the value that stands for it is checked no further.
+    pub fn wrong(&mut self, code: Code, span: Span, message: impl Into<String>) -> Value {
+        self.error(code, span, message);
+        error_value(span)
     }
 
     pub fn unsupported(&mut self, span: Span, what: &str) {

@@ -79,8 +79,7 @@ impl Checker<'_> {
         };
         match value.ty().clone() {
             Type::Ptr { to, .. } if *to == Type::Void => {
-                self.error(tags::D_DEREF_VOID, span, "cannot dereference a pointer to type void");
-                error_value(span)
+                self.wrong(tags::D_DEREF_VOID, span, "cannot dereference a pointer to type void")
             }
             Type::Ptr { to, space } => {
                 let writable = self.uses_scratch && space == AddressSpace::Kernel && !self.only_address;
@@ -91,8 +90,7 @@ impl Checker<'_> {
             }
             other => {
                 let text = self.type_text(&other);
-                self.error(tags::D_DEREF_NONPTR, span, format!("cannot dereference a value of type {text}"));
-                error_value(span)
+                self.wrong(tags::D_DEREF_NONPTR, span, format!("cannot dereference a value of type {text}"))
             }
         }
     }
@@ -114,16 +112,18 @@ fn unary(c: &mut Checker<'_>, op: Unary, a: &Ast, span: Span) -> Value {
         Unary::Stringof => {
             if !is_text(&ty) && !is_scalar(&ty) {
                 let text = c.type_text(&ty);
-                c.error(tags::D_STRINGOF_TYPE, span, format!("cannot apply stringof to a value of type {text}"));
-                return error_value(span);
+                return c.wrong(
+                    tags::D_STRINGOF_TYPE,
+                    span,
+                    format!("cannot apply stringof to a value of type {text}"),
+                );
             }
             let text = c.text(value.e);
             Value::new(text)
         }
         Unary::Not => {
             if !is_scalar(&ty) {
-                c.error(tags::D_OP_SCALAR, span, "operator ! requires an operand of scalar type");
-                return error_value(span);
+                return c.wrong(tags::D_OP_SCALAR, span, "operator ! requires an operand of scalar type");
             }
             if let Some(n) = value.e.as_int() {
                 return known(n == 0, value.constant, span);
@@ -134,8 +134,7 @@ fn unary(c: &mut Checker<'_>, op: Unary, a: &Ast, span: Span) -> Value {
         Unary::Plus | Unary::Negate | Unary::BitNot => {
             if !is_int(&ty) {
                 let tag = if op == Unary::BitNot { tags::D_OP_INT } else { tags::D_OP_ARITH };
-                c.error(tag, span, format!("operator {} requires an operand of integral type", op.sign()));
-                return error_value(span);
+                return c.wrong(tag, span, format!("operator {} requires an operand of integral type", op.sign()));
             }
             let promoted = operators::promoted(&ty);
             let constant = value.constant;
@@ -160,8 +159,7 @@ fn unary(c: &mut Checker<'_>, op: Unary, a: &Ast, span: Span) -> Value {
 
 fn address_of_expr(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
     if matches!(a.kind, Kind::Aggregation(_)) {
-        c.error(tags::D_ADDROF_VAR, span, "cannot take the address of an aggregation");
-        return error_value(span);
+        return c.wrong(tags::D_ADDROF_VAR, span, "cannot take the address of an aggregation");
     }
     let outer = std::mem::replace(&mut c.only_address, true);
     let value = c.expr(a);
@@ -170,8 +168,7 @@ fn address_of_expr(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
         return value;
     }
     if value.bits.is_some() {
-        c.error(tags::D_ADDROF_BITFIELD, span, "cannot take the address of a bit-field");
-        return error_value(span);
+        return c.wrong(tags::D_ADDROF_BITFIELD, span, "cannot take the address of a bit-field");
     }
     let space = AddressSpace::Kernel;
     let ty = Type::Ptr { to: std::sync::Arc::new(value.ty().clone()), space };
@@ -181,13 +178,9 @@ fn address_of_expr(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
             Value::new(Expr::new(ExprKind::AddressOf(Box::new(value.e)), ty, span))
         }
         (_, Some(Target::Local(_) | Target::Map(..))) | (ExprKind::Builtin(_), _) => {
-            c.error(tags::D_ADDROF_VAR, span, "cannot take the address of a dynamic variable");
-            error_value(span)
+            c.wrong(tags::D_ADDROF_VAR, span, "cannot take the address of a dynamic variable")
         }
-        _ => {
-            c.error(tags::D_ADDROF_LVAL, span, "operator & requires an lvalue operand");
-            error_value(span)
-        }
+        _ => c.wrong(tags::D_ADDROF_LVAL, span, "operator & requires an lvalue operand"),
     }
 }
 
@@ -201,8 +194,7 @@ fn conditional(c: &mut Checker<'_>, asked: &Ast, a: &Ast, b: &Ast, span: Span) -
         return error_value(span);
     }
     if *x.ty() == Type::Void && *y.ty() == Type::Void {
-        c.error(tags::D_OP_ACT, span, "an action can't be used in a conditional context");
-        return error_value(span);
+        return c.wrong(tags::D_OP_ACT, span, "an action can't be used in a conditional context");
     }
     let (chosen, constant) = (condition.e.as_int(), condition.constant && x.constant && y.constant);
     let condition = as_condition(condition);
@@ -219,8 +211,7 @@ fn conditional(c: &mut Checker<'_>, asked: &Ast, a: &Ast, b: &Ast, span: Span) -
         (s, t) => {
             let (s, t) = (c.type_text(&s), c.type_text(&t));
             let message = format!("operator ?: operands must have compatible types: {s}, {t}");
-            c.error(tags::D_OP_INCOMPAT, span, message);
-            return error_value(span);
+            return c.wrong(tags::D_OP_INCOMPAT, span, message);
         }
     };
     let (Some(x), Some(y)) = (c.convert(x, &ty), c.convert(y, &ty)) else { return error_value(span) };
@@ -248,8 +239,7 @@ fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: S
         return right;
     }
     if *right.ty() == Type::Void {
-        c.error(tags::D_OP_INCOMPAT, span, "a void expression can't be assigned");
-        return error_value(span);
+        return c.wrong(tags::D_OP_INCOMPAT, span, "a void expression can't be assigned");
     }
     let made = match op {
         None => variables::assigned(c, a, right.ty()),
@@ -275,16 +265,18 @@ fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: S
     let (ty, bits) = (left.ty().clone(), left.bits);
     if op.is_none() && matches!(ty, Type::Array { .. }) {
         let text = c.type_text(&ty);
-        c.error(tags::D_OP_ARRFUN, span, format!("operator = may not be applied to operand of type \"{text}\""));
-        return error_value(span);
+        return c.wrong(
+            tags::D_OP_ARRFUN,
+            span,
+            format!("operator = may not be applied to operand of type \"{text}\""),
+        );
     }
     let no_number = |v: &Type| !is_int(v);
     let to_nowhere = |v: &Type| !matches!(v, Type::Ptr { to, .. } if **to != Type::Void);
     if op.is_some() && (no_number(&ty) || no_number(right.ty())) && to_nowhere(&ty) {
         let message = "the operator requires a left-hand scalar operand of known size";
         let texts = is_text(&ty) || is_text(right.ty());
-        c.error(if texts { tags::D_OP_INCOMPAT } else { tags::D_OP_VFPTR }, span, message);
-        return error_value(span);
+        return c.wrong(if texts { tags::D_OP_INCOMPAT } else { tags::D_OP_VFPTR }, span, message);
     }
     if op.is_none() && right.e.as_int() == Some(0) && !is_scalar(&ty) {
         return emptied(c, &target, &ty, span);
@@ -300,8 +292,7 @@ fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: S
     let Some(value) = c.convert(value, &ty) else {
         let to = c.type_text(&ty);
         let message = format!("operands have incompatible types: \"{to}\" = \"{from}\"");
-        c.error(tags::D_OP_INCOMPAT, span, message);
-        return error_value(span);
+        return c.wrong(tags::D_OP_INCOMPAT, span, message);
     };
     let value = match bits {
         Some(bits) => members::with_bits(&left, value, bits, span),
@@ -351,8 +342,7 @@ fn sizeof_expr(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
     }
     let value = c.expr(a);
     if value.bits.is_some() {
-        c.error(tags::D_SIZEOF_BITFIELD, span, "cannot apply sizeof to a bit-field");
-        return error_value(span);
+        return c.wrong(tags::D_SIZEOF_BITFIELD, span, "cannot apply sizeof to a bit-field");
     }
     let ty = value.ty().clone();
     sizeof(c, &ty, span)
@@ -361,8 +351,7 @@ fn sizeof_expr(c: &mut Checker<'_>, a: &Ast, span: Span) -> Value {
 fn offsetof(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, name: &Name, span: Span) -> Value {
     let found = declarations::type_name(c, ty);
     if tagged::is_incomplete(c, &found) {
-        c.error(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
-        return error_value(span);
+        return c.wrong(tags::D_OFFSETOF_TYPE, span, "offsetof operand must be a struct or union type");
     }
     let Type::Struct(id) = found else {
         if found != Type::Error {
@@ -390,8 +379,7 @@ fn emptied(c: &mut Checker<'_>, target: &Target, ty: &Type, span: Span) -> Value
         _ => {
             let to = c.type_text(ty);
             let message = format!("operands have incompatible types: \"{to}\" = \"int\"");
-            c.error(tags::D_OP_INCOMPAT, span, message);
-            error_value(span)
+            c.wrong(tags::D_OP_INCOMPAT, span, message)
         }
     }
 }
@@ -405,12 +393,10 @@ fn step(c: &mut Checker<'_>, operand: &Ast, increment: bool, postfix: bool, span
     let sign = if increment { "++" } else { "--" };
     let Some(target) = value.target.clone() else {
         let tag = if matches!(value.e.kind, ExprKind::Builtin(_)) { tags::D_OP_WRITE } else { tags::D_OP_LVAL };
-        c.error(tag, span, format!("operator {sign} requires modifiable lvalue as an operand"));
-        return error_value(span);
+        return c.wrong(tag, span, format!("operator {sign} requires modifiable lvalue as an operand"));
     };
     if !is_scalar(value.ty()) {
-        c.error(tags::D_OP_SCALAR, span, format!("operator {sign} requires operand of scalar type"));
-        return error_value(span);
+        return c.wrong(tags::D_OP_SCALAR, span, format!("operator {sign} requires operand of scalar type"));
     }
     let ty = value.ty().clone();
     let mut statements = Vec::new();
@@ -461,8 +447,7 @@ fn cast_expr(c: &mut Checker<'_>, ty: &crate::lang::d::ast::TypeName, a: &Ast, s
         (s, t) if s == t => value.e,
         _ => {
             let (s, t) = (c.type_text(&from), c.type_text(&to));
-            c.error(tags::D_CAST_INVAL, span, format!("invalid cast expression: \"{s}\" to \"{t}\""));
-            return error_value(span);
+            return c.wrong(tags::D_CAST_INVAL, span, format!("invalid cast expression: \"{s}\" to \"{t}\""));
         }
     };
     Value { constant, ..Value::new(e) }

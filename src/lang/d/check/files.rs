@@ -37,8 +37,7 @@ struct Start {
 /// `fds[n].member`
 pub fn of_open_file(c: &mut Checker<'_>, items: &[Ast], member: &Name, span: Span) -> Value {
     let [item] = items else {
-        c.error(tags::D_PROTO_LEN, span, "fds[ ] takes one index");
-        return error_value(span);
+        return c.wrong(tags::D_PROTO_LEN, span, "fds[ ] takes one index");
     };
     let descriptor = c.expr(item);
     if descriptor.is_error() {

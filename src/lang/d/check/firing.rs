@@ -83,8 +83,7 @@ fn typed_by_prototype(c: &mut Checker<'_>, number: u64, span: Span) -> Option<Va
 /// `args[n]`.
 pub fn typed_argument(c: &mut Checker<'_>, items: &[ast::Expr], span: Span) -> Value {
     let [item] = items else {
-        c.error(tags::D_PROTO_LEN, span, "args[ ] takes one index");
-        return error_value(span);
+        return c.wrong(tags::D_PROTO_LEN, span, "args[ ] takes one index");
     };
     let value = c.expr(item);
     if value.is_error() {
@@ -94,12 +93,10 @@ pub fn typed_argument(c: &mut Checker<'_>, items: &[ast::Expr], span: Span) -> V
         let text = c.type_text(value.ty());
         let message =
             format!("args[ ] argument #1 is incompatible with prototype:\n\tprototype: integer\n\t argument: {text}");
-        c.error(tags::D_PROTO_ARG, span, message);
-        return error_value(span);
+        return c.wrong(tags::D_PROTO_ARG, span, message);
     }
     let Some(number) = value.e.as_int().filter(|_| value.constant) else {
-        c.error(tags::D_ARGS_TYPE, span, "args[ ] must be indexed by an integer constant");
-        return error_value(span);
+        return c.wrong(tags::D_ARGS_TYPE, span, "args[ ] must be indexed by an integer constant");
     };
     if let Some(value) = semantic::semantic_argument(c, usize::try_from(number).unwrap_or(usize::MAX), span) {
         return value;
@@ -125,8 +122,7 @@ pub fn typed_argument(c: &mut Checker<'_>, items: &[ast::Expr], span: Span) -> V
     };
     if number >= most {
         let name = c.frame.site.name.clone().unwrap_or_else(|| "the probe".into());
-        c.error(tags::D_ARGS_IDX, span, format!("index {} is out of range for {name} args[ ]", number as i64));
-        return error_value(span);
+        return c.wrong(tags::D_ARGS_IDX, span, format!("index {} is out of range for {name} args[ ]", number as i64));
     }
     argument(c, number as u8, span)
 }

@@ -13,8 +13,7 @@ pub fn index(c: &mut Checker<'_>, base: &Ast, items: &[Ast], span: Span) -> Valu
     if let Kind::Index(inner, _) = &base.kind
         && matches!(inner.kind, Kind::Aggregation(_))
     {
-        c.error(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
-        return error_value(span);
+        return c.wrong(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
     }
     if let Kind::Aggregation(name) = &base.kind {
         if c.variables.aggregates.contains_key(name) {
@@ -47,8 +46,11 @@ pub fn index(c: &mut Checker<'_>, base: &Ast, items: &[Ast], span: Span) -> Valu
     {
         let scope = if matches!(&word.kind, Kind::Ident(w) if &**w == "this") { Scope::Clause } else { Scope::Thread };
         if scope == Scope::Thread && !c.variables.known.contains_key(&(scope, name.text.clone())) {
-            c.error(tags::D_VAR_UNDEF, span, format!("self->{} has not yet been declared or assigned", name.text));
-            return error_value(span);
+            return c.wrong(
+                tags::D_VAR_UNDEF,
+                span,
+                format!("self->{} has not yet been declared or assigned", name.text),
+            );
         }
     }
     let array = c.expr(base);

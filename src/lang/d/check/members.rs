@@ -77,12 +77,10 @@ pub fn member(c: &mut Checker<'_>, base: &Ast, arrow: bool, name: &Name, span: S
     let is_pointer = matches!(value.ty(), Type::Ptr { .. } | Type::Array { .. });
     if arrow && !is_pointer {
         let text = c.type_text(value.ty());
-        c.error(tags::D_OP_PTR, span, format!("operator -> requires a pointer operand, not {text}"));
-        return error_value(span);
+        return c.wrong(tags::D_OP_PTR, span, format!("operator -> requires a pointer operand, not {text}"));
     }
     if !arrow && is_pointer {
-        c.error(tags::D_OP_SOU, span, "operator . cannot be applied to a pointer: use ->");
-        return error_value(span);
+        return c.wrong(tags::D_OP_SOU, span, "operator . cannot be applied to a pointer: use ->");
     }
     if arrow {
         value = c.deref(value, span);
@@ -155,8 +153,7 @@ pub fn array_element(c: &mut Checker<'_>, array: Value, index: Value, span: Span
             let known = index.e.as_int();
             if known.is_some_and(|i| len > 0 && i >= u64::from(len)) {
                 let message = format!("index {} is out of bounds for an array of {len}", known.unwrap_or(0) as i64);
-                c.error(tags::D_ARR_BOUNDS, span, message);
-                return error_value(span);
+                return c.wrong(tags::D_ARR_BOUNDS, span, message);
             }
             // Kept aside so that a fault can tell it.
             let word = cast(word(index.e), &Type::I64);
@@ -175,8 +172,7 @@ pub fn array_element(c: &mut Checker<'_>, array: Value, index: Value, span: Span
         Type::Str { .. } => {
             if let Some(known) = index.e.as_int().filter(|i| *i >= u64::from(c.options.strsize)) {
                 let message = format!("index outside array bounds: {}", known as i64);
-                c.error(tags::D_ARR_BOUNDS, span, message);
-                return error_value(span);
+                return c.wrong(tags::D_ARR_BOUNDS, span, message);
             }
             let index = cast(word(index.e), &Type::I64);
             let kind = ExprKind::Index { base: Box::new(array.e), index: Box::new(index) };
@@ -184,8 +180,7 @@ pub fn array_element(c: &mut Checker<'_>, array: Value, index: Value, span: Span
         }
         other => {
             let text = c.type_text(&other);
-            c.error(tags::D_OP_INCOMPAT, span, format!("a value of type {text} has no elements"));
-            error_value(span)
+            c.wrong(tags::D_OP_INCOMPAT, span, format!("a value of type {text} has no elements"))
         }
     }
 }

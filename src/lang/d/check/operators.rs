@@ -162,8 +162,7 @@ fn arithmetic(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -
         }
     }
     if matches!(op, Binary::Div | Binary::Mod) && y.e.as_int() == Some(0) {
-        c.error(tags::D_DIV_ZERO, span, "expression contains division by zero");
-        return error_value(span);
+        return c.wrong(tags::D_DIV_ZERO, span, "expression contains division by zero");
     }
     let shift = matches!(op, Binary::Shl | Binary::Shr);
     let ty = if shift { promoted(&a) } else { common(&a, &b) };
@@ -275,8 +274,7 @@ fn compare_with_none(_c: &mut Checker<'_>, kind: BinaryOp, text: Value, span: Sp
 fn incompatible(c: &mut Checker<'_>, op: Binary, a: &Type, b: &Type, span: Span) -> Value {
     let (a, b) = (c.type_text(a), c.type_text(b));
     let message = format!("operands have incompatible types: \"{a}\" {} \"{b}\"", op.sign());
-    c.error(tags::D_OP_INCOMPAT, span, message);
-    error_value(span)
+    c.wrong(tags::D_OP_INCOMPAT, span, message)
 }
 
 fn logical(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> Value {

@@ -4,7 +4,7 @@ use super::checker::Checker;
 use super::code::{builtin, call, cast, int};
 use super::frame::Frame;
 use super::site::SiteKind;
-use super::value::{Value, error_value, is_int};
+use super::value::{Value, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::Expr as Ast;
 use crate::lang::source::Span;
@@ -74,8 +74,7 @@ pub fn register(name: &str) -> Option<i64> {
 /// `uregs[n]`
 pub fn user_register(c: &mut Checker<'_>, items: &[Ast], span: Span) -> Value {
     let [item] = items else {
-        c.error(tags::D_PROTO_LEN, span, "uregs[ ] takes one index");
-        return error_value(span);
+        return c.wrong(tags::D_PROTO_LEN, span, "uregs[ ] takes one index");
     };
     let index = c.expr(item);
     if index.is_error() {
@@ -86,8 +85,7 @@ pub fn user_register(c: &mut Checker<'_>, items: &[Ast], span: Span) -> Value {
         let message = format!(
             "uregs[ ] argument #1 is incompatible with prototype:\n\tprototype: integer constant\n\t argument: {text}"
         );
-        c.error(tags::D_PROTO_ARG, span, message);
-        return error_value(span);
+        return c.wrong(tags::D_PROTO_ARG, span, message);
     };
     if place < WORDS {
         let base = builtin(Builtin::UserRegisters, Type::U64, span);
@@ -95,10 +93,7 @@ pub fn user_register(c: &mut Checker<'_>, items: &[Ast], span: Span) -> Value {
     }
     match OF_THREAD.get((place - WORDS) as usize) {
         Some(member) => c.of_row("uint64_t", &format!("curthread->thread.{member}"), span),
-        None => {
-            c.error(tags::D_UNKNOWN, span, format!("uregs[ ]: index out of bounds ({place})"));
-            error_value(span)
-        }
+        None => c.wrong(tags::D_UNKNOWN, span, format!("uregs[ ]: index out of bounds ({place})")),
     }
 }
 

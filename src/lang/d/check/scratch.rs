@@ -67,8 +67,7 @@ pub fn alloca(c: &mut Checker<'_>, size: Value, span: Span) -> Value {
     let most = c.options.scratchsize;
     if let Some(given) = size.e.as_int().filter(|n| *n > u64::from(most)) {
         let message = format!("alloca({given}) size larger than scratchsize {most}");
-        c.error(tags::D_ALLOCA_SIZE, span, message);
-        return error_value(span);
+        return c.wrong(tags::D_ALLOCA_SIZE, span, message);
     }
     let mut out = Vec::new();
     let at = piece(c, cast(word(size.e), &Type::U64), span, &mut out);
@@ -172,8 +171,7 @@ pub fn copyin(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Val
     let most = c.options.scratchsize;
     if let Some(given) = size.as_int().filter(|n| *n > u64::from(most)) {
         let message = format!("copyin( ) size {given} larger than scratchsize {most}");
-        c.error(tags::D_ALLOCA_SIZE, span, message);
-        return error_value(span);
+        return c.wrong(tags::D_ALLOCA_SIZE, span, message);
     }
     let mut out = Vec::new();
     let from = cast(word(arguments.remove(0).e), &pointer(CHAR, AddressSpace::User));

@@ -95,8 +95,11 @@ impl Checker<'_> {
     /// The value of a row's text, as one of a type by its name in D.
     pub fn of_row(&mut self, ty: &str, text: &str, span: Span) -> Value {
         let Some(e) = expression(text, span) else {
-            self.error(tags::D_UNKNOWN, span, format!("`{text}` is no expression (this is a bug in probescope)"));
-            return error_value(span);
+            return self.wrong(
+                tags::D_UNKNOWN,
+                span,
+                format!("`{text}` is no expression (this is a bug in probescope)"),
+            );
         };
         let outer = std::mem::replace(&mut self.frame.in_row, true);
         let value = self.expr(&e);

@@ -60,12 +60,8 @@ fn with_object(c: &mut Checker<'_>, translator: &Translator, object: Expr, e: &A
     let named = std::iter::once((translator.parameter.clone(), object)).collect();
     let outer = std::mem::replace(&mut c.frame.site.inline_arguments, named);
     c.depth += 1;
-    let value = if c.depth > 32 {
-        c.error(tags::D_UNKNOWN, e.span, "translators are nested too deep");
-        error_value(e.span)
-    } else {
-        c.expr(e)
-    };
+    let value =
+        if c.depth > 32 { c.wrong(tags::D_UNKNOWN, e.span, "translators are nested too deep") } else { c.expr(e) };
     c.depth -= 1;
     c.frame.site.inline_arguments = outer;
     value

@@ -43,8 +43,7 @@ pub fn identifier(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Value {
     }
     if let Some(inline) = c.inlines.get(name).cloned() {
         if !inline.keys.is_empty() {
-            c.error(tags::D_IDENT_BADREF, span, format!("`{name}` may not be used without its arguments"));
-            return error_value(span);
+            return c.wrong(tags::D_IDENT_BADREF, span, format!("`{name}` may not be used without its arguments"));
         }
         return put_in(c, &inline, &[], span);
     }
@@ -54,8 +53,7 @@ pub fn identifier(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Value {
     if let Some(variable) = c.variables.known.get(&(Scope::Global, name.clone())).cloned() {
         if variable.indexed {
             let message = format!("{name} may not be referenced as a scalar: it is an associative array");
-            c.error(tags::D_IDENT_BADREF, span, message);
-            return error_value(span);
+            return c.wrong(tags::D_IDENT_BADREF, span, message);
         }
         return value_of(&variable, None, span);
     }
@@ -66,8 +64,7 @@ pub fn identifier(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Value {
         return Value { constant: true, ..Value::new(int(value, Type::I32, span)) };
     }
     if super::prototypes::is_function(name) || c.variables.functions.contains(name) {
-        c.error(tags::D_IDENT_BADREF, span, format!("function {name} may not be used as a variable"));
-        return error_value(span);
+        return c.wrong(tags::D_IDENT_BADREF, span, format!("function {name} may not be used as a variable"));
     }
     if let Some(symbol) = name.rsplit_once('`') {
         return builtins::kernel_symbol(c, symbol.1, span);
@@ -75,8 +72,7 @@ pub fn identifier(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Value {
     if let Some((ty, value)) = c.types.enumerator(name) {
         return Value { constant: true, ..Value::new(int(value, ty, span)) };
     }
-    c.error(tags::D_IDENT_UNDEF, span, format!("failed to resolve {name}: unknown variable name"));
-    error_value(span)
+    c.wrong(tags::D_IDENT_UNDEF, span, format!("failed to resolve {name}: unknown variable name"))
 }
 
 fn value_of(variable: &Variable, key: Option<Expr>, span: Span) -> Value {
@@ -135,15 +131,13 @@ pub fn scoped(c: &mut Checker<'_>, scope: Scope, name: &Arc<str>, span: Span) ->
         }
     } else if let Some(variable) = c.variables.known.get(&(scope, name.clone())).cloned() {
         if variable.indexed {
-            c.error(tags::D_IDENT_BADREF, span, format!("{name} may not be referenced as a scalar"));
-            return error_value(span);
+            return c.wrong(tags::D_IDENT_BADREF, span, format!("{name} may not be referenced as a scalar"));
         }
         let key = full_key(scope, Vec::new(), span);
         return value_of(&variable, key, span);
     }
     let word = if scope == Scope::Clause { "this" } else { "self" };
-    c.error(tags::D_VAR_UNDEF, span, format!("{word}->{name} has not yet been declared or assigned"));
-    error_value(span)
+    c.wrong(tags::D_VAR_UNDEF, span, format!("{word}->{name} has not yet been declared or assigned"))
 }
 
 fn this_local(c: &mut Checker<'_>, name: &Arc<str>) -> Option<crate::lang::typed::LocalId> {
@@ -311,12 +305,10 @@ fn put_in(c: &mut Checker<'_>, inline: &Inline, arguments: &[Value], span: Span)
     if arguments.len() != inline.keys.len() {
         let message =
             format!("prototype mismatch: {} arguments passed, {} expected", arguments.len(), inline.keys.len());
-        c.error(tags::D_PROTO_LEN, span, message);
-        return error_value(span);
+        return c.wrong(tags::D_PROTO_LEN, span, message);
     }
     if c.depth > 32 {
-        c.error(tags::D_UNKNOWN, span, "inlines are nested too deep");
-        return error_value(span);
+        return c.wrong(tags::D_UNKNOWN, span, "inlines are nested too deep");
     }
     let mut named = HashMap::new();
     for ((name, ty), value) in inline.keys.iter().zip(arguments) {
