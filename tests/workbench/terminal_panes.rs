@@ -155,3 +155,28 @@ fn the_latency_pane_measures_and_takes_the_worst_apart() {
     terminal.keys(&["C-q"]);
     terminal.wait_for("exit code 0");
 }
+
+#[test]
+fn a_terminal_that_refuses_a_copy_leaves_it_to_the_editor() {
+    if !has_tmux() {
+        return;
+    }
+    let terminal = Terminal::open("copies", (120, 30), "a.bt");
+    terminal.wait_for("type / to choose a probe");
+    terminal.type_text("BEGIN");
+    terminal.keys(&["S-Home"]);
+    let buffer = || String::from_utf8_lossy(&terminal.tmux(&["show-buffer"]).stdout).into_owned();
+    let copies = |taken: &str| {
+        assert!(terminal.tmux(&["set-option", "-s", "set-clipboard", taken]).status.success());
+        terminal.keys(&["C-c"]);
+        terminal.wait_for("sent to the terminal's clipboard");
+    };
+    copies("off");
+    // What comes after it shows that the terminal has read and dropped it.
+    terminal.keys(&["End", "C-v"]);
+    terminal.wait_for("BEGINBEGIN");
+    assert_eq!(buffer(), "");
+    terminal.keys(&["S-Home"]);
+    copies("on");
+    terminal.wait("the terminal's copy", |_| buffer() == "BEGINBEGIN");
+}
