@@ -1,4 +1,5 @@
-//! The objects of `compile -o` in other loaders: a current libbpf and the system's bpftool, whose libbpf may be old.
+//! The objects of `compile -o` in other loaders: a current libbpf, the system's bpftool, whose libbpf may be old, aya's
+//! reader and Go's library.
 //!
 //! Needs root; without it every test says so and passes.
 
@@ -111,6 +112,43 @@ fn the_systems_libbpf_loads_and_attaches_them() {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{name}: {}{said}", String::from_utf8_lossy(&output.stdout));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// cilium/ebpf as Debian packages it (`golang-github-cilium-ebpf-dev`), or in another folder of Go's sources (`GOPATH`).
+#[test]
+fn gos_library_loads_and_attaches_them() {
+    if root::missing() {
+        return;
+    }
+    let sources = std::env::var_os("GOPATH").map_or_else(|| PathBuf::from("/usr/share/gocode"), PathBuf::from);
+    let library = sources.join("src/github.com/cilium/ebpf");
+    if !library.exists() {
+        return skip("there is no cilium/ebpf");
+    }
+    // Variables came with the sections of data that have names, in 0.17.
+    if !library.join("variable.go").exists() {
+        return skip("cilium/ebpf is older than 0.17, which reads one section of data only");
+    }
+    let folder = std::env::temp_dir().join(format!("probescope-cilium-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let loader = folder.join("attach_object");
+    let built = Command::new("go")
+        .args(["build", "-o"])
+        .arg(&loader)
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/go/attach_object.go"))
+        .env("GOPATH", &sources)
+        .env("GO111MODULE", "off")
+        .env("GOCACHE", folder.join("cache"))
+        .output();
+    let Ok(built) = built else { return skip("there is no Go compiler") };
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    for (name, script) in SCRIPTS {
+        let path = compiled(name, script);
+        let output = Command::new(&loader).arg(&path).output().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
