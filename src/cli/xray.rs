@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(short, long)]
     pid: Option<u32>,
     /// Part of each CPU's time that the probes may take.
-    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, default_value = "5%")]
+    #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, default_value_t = Budget::OF_MANY)]
     budget: Budget,
     /// What to sort by.
     #[arg(long, value_enum, default_value_t = Sort::Calls)]

@@ -27,6 +27,8 @@ pub enum BudgetError {
 impl Budget {
     /// The workbench's, unless another is set.
     pub const DEFAULT: Self = Self(1_000);
+    /// What an X-ray is given, which is on very many functions.
+    pub const OF_MANY: Self = Self(500);
     /// Those that the workbench's key goes through.
     pub const CHOICES: [Self; 5] = [Self(100), Self(200), Self(500), Self::DEFAULT, Self(2_500)];
 

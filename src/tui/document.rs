@@ -22,6 +22,8 @@ pub struct File {
     pub unnamed: Option<PathBuf>,
     /// As it is on disk.
     pub saved: Arc<str>,
+    /// What the program itself has put in, a bundled script or a preset's: as long as it is as it was, nothing is lost.
+    pub given: Arc<str>,
     /// Where unsaved text is kept.
     pub recovery: Option<PathBuf>,
     /// Why it can't be saved, if that is known.
@@ -128,7 +130,8 @@ impl Document {
     /// Whether closing it would lose text.
     #[must_use]
     pub fn is_unsaved(&self) -> bool {
-        self.dirty() && !(self.editor.is_blank() && self.file.path.is_none())
+        let untouched = || self.editor.is_blank() || !self.editor.differs_from(&self.file.given);
+        self.dirty() && !(self.file.path.is_none() && untouched())
     }
 
     /// Its name for messages, tabs and the top bar.

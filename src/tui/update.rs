@@ -2,7 +2,7 @@
 
 pub(super) mod app;
 pub mod given;
-mod guard;
+pub(super) mod guard;
 mod layers;
 pub(super) mod library;
 mod mouse;
@@ -188,7 +188,7 @@ fn keep(state: &mut State) -> Vec<Effect> {
     let text = state.document.editor.shared();
     state.document.kept = text.clone();
     let path = state.document.file.recovery.clone();
-    let mut effects = if state.dirty() {
+    let mut effects = if state.document.is_unsaved() {
         vec![Effect::Keep { path, text: text.clone(), because: None }]
     } else {
         vec![Effect::Discard(path)]

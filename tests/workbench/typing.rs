@@ -236,8 +236,14 @@ fn a_bundled_script_opens_as_a_copy_and_unsaved_text_is_asked_about_first() {
     assert!(
         state.document.editor.text().starts_with("// hello:") && state.dirty() && state.document.file.path.is_none()
     );
+    // What nobody has changed is there to be had again.
+    assert!(!shown(&state, "unsaved"));
+    press(&mut state, "<c-o>opensnoop<enter>");
+    assert!(state.document.editor.text().starts_with("// opensnoop:"));
+    press(&mut state, "<c-z>");
+    assert!(state.document.editor.text().starts_with("// hello:"));
     press(&mut state, "<c-o>syscount<enter>");
-    assert!(shown(&state, "unsaved changes"));
+    assert!(shown(&state, "unsaved changes"), "the text is no longer the copy that was opened last");
     let effects = press(&mut state, "<esc>");
     assert!(effects.is_empty() && state.document.editor.text().starts_with("// hello:"), "the text stays");
     press(&mut state, "<c-o>syscount<enter>d");

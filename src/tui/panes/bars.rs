@@ -28,7 +28,7 @@ pub fn top(state: &State, buf: &mut Buffer, area: Rect) {
     let (pill, slot) = phase(state);
     let end = usize::from(area.width);
     let start = put_end(buf, area, end, 0, &format!(" {pill} "), theme[slot]);
-    let mark = if state.dirty() { "● unsaved" } else { "" };
+    let mark = if state.document.is_unsaved() { "● unsaved" } else { "" };
     let room = start.saturating_sub(x + 3 + width(mark));
     let x = put(buf, area, x + 1, 0, &fit_end(&neutralise(&file_label(state)), room), theme[Slot::Figure]);
     let x = if mark.is_empty() { x } else { put(buf, area, x + 1, 0, mark, bar.patch(theme[Slot::Warning])) };
@@ -84,7 +84,7 @@ pub fn status(state: &State, buf: &mut Buffer, area: Rect) {
     let figure = theme[Slot::Figure];
     let mut x = 1;
     if area.y == 0 || state.size.1 < 12 {
-        let mark = if state.dirty() { "●" } else { "" };
+        let mark = if state.document.is_unsaved() { "●" } else { "" };
         x = put(buf, area, x, 0, &neutralise(&state.name()), figure);
         x = put(buf, area, x, 0, mark, plain.patch(theme[Slot::Warning])) + 2;
     }

@@ -15,13 +15,19 @@ fn running(state: &State) -> Vec<TraceId> {
 
 /// Gives the traces the next budget.
 pub fn next_budget(state: &mut State) -> Vec<Effect> {
-    state.budget = Budget::next(state.budget);
+    let effects = set_budget(state, Budget::next(state.budget));
     let text = match state.budget {
         Some(budget) => format!("Probes may take {budget} of the CPUs' time"),
         None => "Probes may take all of the CPUs' time".to_owned(),
     };
     state.tell(Severity::Info, text);
-    vec![Effect::SetBudget(running(state), state.budget)]
+    effects
+}
+
+/// Gives the traces, and those to come, this budget.
+pub fn set_budget(state: &mut State, budget: Option<Budget>) -> Vec<Effect> {
+    state.budget = budget;
+    vec![Effect::SetBudget(running(state), budget)]
 }
 
 /// Ends every trace at once, those that are being started, too.

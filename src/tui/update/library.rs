@@ -14,7 +14,7 @@ use crate::tui::panes::events;
 
 /// Opens it, or asks first what to do with unsaved text.
 pub fn ask(state: &mut State, script: &Script) -> Vec<Effect> {
-    if state.dirty() && !state.document.editor.is_blank() {
+    if state.document.is_unsaved() {
         state.layers.push(Layer::ConfirmOpen(script.name));
         return Vec::new();
     }
@@ -51,7 +51,7 @@ pub fn new_tab(state: &mut State, name: &str, text: &str) -> bool {
     let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
     let kept = format!("untitled-{}.bt", documents::next(state).0);
     let recovery = state.document.file.recovery.as_ref().map(|p| p.with_file_name(kept));
-    documents::open(state, text, File { unnamed, recovery, ..File::default() })
+    documents::open(state, text, File { unnamed, recovery, given: text.into(), ..File::default() })
 }
 
 /// Lists the clauses of the bundled scripts, where the script at hand is in their language.
@@ -100,7 +100,8 @@ pub fn open(state: &mut State, name: &str) -> Vec<Effect> {
     state.document.editor.go(Go::Top, false, 1);
     let folder = state.document.file.unnamed.as_deref().and_then(std::path::Path::parent);
     let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
-    state.document.file = File { unnamed, recovery: state.document.file.recovery.take(), ..File::default() };
+    let recovery = state.document.file.recovery.take();
+    state.document.file = File { unnamed, recovery, given: script.text.into(), ..File::default() };
     state.document.take_language();
     // Who has zoomed another pane wants to look at that one.
     if !state.panes.is_zoomed() {

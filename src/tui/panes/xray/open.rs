@@ -2,12 +2,13 @@
 
 use super::KIND;
 use crate::lang::diagnostic::Severity;
+use crate::model::budget::Budget;
 use crate::probe::xray::Xray;
 use crate::tui::action::App;
 use crate::tui::effect::Effect;
 use crate::tui::panes::browser::state::Browser;
 use crate::tui::state::{Layer, State};
-use crate::tui::update::library;
+use crate::tui::update::{guard, library};
 
 /// Asks for the X-ray of what is searched for.
 pub fn of_browser(state: &mut State) -> Vec<Effect> {
@@ -47,7 +48,8 @@ pub fn run(state: &mut State, pattern: &str, made: Result<Xray, String>) -> Vec<
         return Vec::new();
     }
     state.toast = None;
-    let effects = crate::tui::update::app::act(state, App::RunUnsaved);
+    let mut effects = within_budget(state);
+    effects.extend(crate::tui::update::app::act(state, App::RunUnsaved));
     state.focus_on(KIND);
     if let Some(note) = made.note {
         state.tell(Severity::Warning, note);
@@ -55,9 +57,18 @@ pub fn run(state: &mut State, pattern: &str, made: Result<Xray, String>) -> Vec<
     effects
 }
 
+/// So many functions are not to take what one script may, unless the user has chosen another budget.
+fn within_budget(state: &mut State) -> Vec<Effect> {
+    if state.budget != Some(Budget::DEFAULT) {
+        return Vec::new();
+    }
+    guard::set_budget(state, Some(Budget::OF_MANY))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::document::File;
     use crate::tui::effect::{Found, Hit};
     use crate::tui::input::Input;
 
@@ -76,5 +87,17 @@ mod tests {
             Some("uprobe:/lib/libc.so.6:str*")
         );
         assert_eq!(of("", "kprobe:tcp_sendmsg").as_deref(), Some("kprobe:tcp_sendmsg"));
+    }
+
+    #[test]
+    fn it_keeps_a_smaller_budget_unless_the_user_has_chosen_one() {
+        let made = || Ok(Xray { script: "kprobe:tcp_* { @calls[func] = count(); }".into(), functions: 2, note: None });
+        let mut state = State::new("", File::default(), Vec::new(), (100, 30));
+        let effects = run(&mut state, "tcp_*", made());
+        assert!(matches!(effects[..], [Effect::SetBudget(_, Some(Budget::OF_MANY)), ..]), "{effects:?}");
+        state = State::new("", File::default(), Vec::new(), (100, 30));
+        state.budget = None;
+        let effects = run(&mut state, "tcp_*", made());
+        assert!(!effects.iter().any(|e| matches!(e, Effect::SetBudget(..))) && state.budget.is_none(), "{effects:?}");
     }
 }
