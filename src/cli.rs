@@ -294,3 +294,24 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Maps(args)) => programs::run_maps(&args, world),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_keep_their_lines_fit_the_help() {
+        let mut command = Cli::command();
+        command.build();
+        for subcommand in command.get_subcommands() {
+            let name = subcommand.get_name();
+            let about = subcommand.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(!about.ends_with('.') && about.chars().count() <= 86, "{name}: {about}");
+            let long = subcommand.get_long_about().map(ToString::to_string).unwrap_or_default();
+            // clap breaks longer ones once more, and leaves a word on a line of its own.
+            for paragraph in long.split("\n\n").filter(|p| p.contains('\n')) {
+                assert!(paragraph.lines().all(|line| line.chars().count() <= 100), "{name}: {paragraph}");
+            }
+        }
+    }
+}

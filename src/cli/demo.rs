@@ -12,8 +12,9 @@ use crate::tui::replay::Opened;
 
 /// Play a recorded trace of a real problem, without any rights and without tracing.
 ///
-/// Each story is a script that ran on a real kernel, with everything that it reported. It opens in the workbench and
-/// plays; Space holds it, `,` and `.` step, `<` and `>` go by seconds, `p` plays on.
+/// Each story is a script that ran on a real kernel, with everything that it reported. It opens in
+/// the workbench and plays; Space holds it, `,` and `.` step, `<` and `>` go by seconds, `p` plays
+/// on.
 ///
 /// Examples:
 ///

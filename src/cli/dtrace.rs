@@ -37,9 +37,10 @@ const TESTING: &str = "_DTRACE_TESTING";
 
 /// Run a program of DTrace's language, by DTrace's own command line.
 ///
-/// Known are -n -f -P -m -s with programs, -l to list what they match, -c and -p for processes, -q -F -o for
-/// output, -x for options, -C -D -U -I -H -X for the C preprocessor, -Z for probes that may be missing,
-/// -e to compile only, -w for what changes the system. What is not known is refused with the reason.
+/// Known are -n -f -P -m -s with programs, -l to list what they match, -c and -p for processes, -q
+/// -F -o for output, -x for options, -C -D -U -I -H -X for the C preprocessor, -Z for probes that
+/// may be missing, -e to compile only, -w for what changes the system. What is not known is refused
+/// with the reason.
 ///
 /// Example:
 ///

@@ -13,8 +13,9 @@ use crate::tracer::follow::{self, Chosen, Object};
 
 /// Follow packets, files, inodes, threads or block requests through the kernel's functions.
 ///
-/// Every function is traced that is given such an object in one of its first six arguments. Of a packet, clones
-/// are followed, too, and why it was dropped is told. `--script` prints the script that does it.
+/// Every function is traced that is given such an object in one of its first six arguments. Of a
+/// packet, clones are followed, too, and why it was dropped is told. `--script` prints the script
+/// that does it.
 ///
 /// Examples:
 ///
@@ -22,7 +23,7 @@ use crate::tracer::follow::{self, Chosen, Object};
 ///
 ///   probescope follow file --filter 'str($o->f_path.dentry->d_name.name) == "passwd"' -c 'cat /etc/passwd'
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(about = "Follow packets, files, inodes, threads or block requests through the kernel", verbatim_doc_comment)]
 pub struct Args {
     /// What to follow.
     #[arg(value_enum, value_name = "OBJECT")]

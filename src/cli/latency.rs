@@ -22,7 +22,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{CliError, World};
 use crate::tracer::latency::LatencyError;
 
-/// Measure latency and noise: osnoise and timerlat on every kernel with BTF, in rtla's columns.
+/// Measure latency and noise: osnoise and timerlat on every kernel, in rtla's columns.
 ///
 /// BPF programs and measuring threads do what the kernel's osnoise and timerlat tracers do; where the
 /// kernel has those, `--backend tracefs` and `-k` use them, and `hwnoise` needs them.

@@ -10,7 +10,7 @@ use super::{CliError, World};
 use crate::model::render::neutralise;
 use crate::probe::lens::{Composite, LensField, roots};
 
-/// Show every member of a kernel type, or of a probe's arguments, with its place and how a script reaches it.
+/// Show every member of a kernel type or of a probe's arguments, and how scripts reach it.
 ///
 /// Anonymous structs and unions are entered, and bitfields have their first bit and width. Pointers are followed one at
 /// a time: `probescope lens fentry:tcp_sendmsg --open 'args.sk->sk_socket'`.

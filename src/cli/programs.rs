@@ -12,7 +12,7 @@ use crate::engine::inventory::{self, Contents, InventoryReader};
 use crate::model::bpf::{BpfMap, BpfProgram, Holder, Inventory};
 use crate::model::render::neutralise;
 
-/// List the BPF programs of the system with what they cost, or print the instructions of one.
+/// List the BPF programs of the system and their costs, or print one's instructions.
 ///
 /// The kernel counts runs only while somebody wants it to: they are counted for the interval, and
 /// no setting is left changed.

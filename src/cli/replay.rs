@@ -24,12 +24,13 @@ use crate::tui::replay::Opened;
 
 /// Open a recording in the workbench, or print what it holds as `run` printed it.
 ///
-/// In a terminal the workbench opens at the recording's first moment. With `-f`, with `-o`, or where the output is no
-/// terminal, events are printed in the order of their kernel time. Nothing is traced and no privilege is needed:
-/// formats, symbols and names of probes are in the recording.
+/// In a terminal the workbench opens at the recording's first moment. With `-f`, with `-o`, or
+/// where the output is no terminal, events are printed in the order of their kernel time. Nothing
+/// is traced and no privilege is needed: formats, symbols and names of probes are in the recording.
 ///
-/// With `--script` or `-e` another script runs on what was recorded: what if it had counted by comm, or only what took
-/// longer than a millisecond? It can use what the recorded script printed, each event's time and CPU.
+/// With `--script` or `-e` another script runs on what was recorded: what if it had counted by
+/// comm, or only what took longer than a millisecond? It can use what the recorded script printed,
+/// each event's time and CPU.
 ///
 /// Examples:
 ///

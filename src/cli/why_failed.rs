@@ -26,9 +26,9 @@ use crate::tracer::script::{ScriptRun, ScriptTracer, failure, info};
 
 /// Tell which function of the kernel a failing system call's error came from.
 ///
-/// Inside the chosen system calls every function that may return an error is noted with its arguments and
-/// its result. Of a call that fails, what is printed goes from the call down to the function that was the
-/// first to return the error. `--script` prints the script that does it.
+/// Inside the chosen system calls every function that may return an error is noted with its
+/// arguments and its result. Of a call that fails, what is printed goes from the call down to the
+/// function that was the first to return the error. `--script` prints the script that does it.
 ///
 /// Examples:
 ///
@@ -36,7 +36,7 @@ use crate::tracer::script::{ScriptRun, ScriptTracer, failure, info};
 ///
 ///   probescope why-failed -e EACCES -n openat
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(about = "Tell which function of the kernel a failing system call's error came from", verbatim_doc_comment)]
 pub struct Args {
     /// Only this error, by its name; may be given several times.
     #[arg(short = 'e', long = "errno", value_name = "ERRNO", value_parser = errno)]

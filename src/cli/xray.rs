@@ -21,11 +21,12 @@ use crate::output::diagnostics::render_all;
 use crate::output::latency::us;
 use crate::probe::xray::xray;
 
-/// X-ray a subsystem: every function that a pattern names, with its calls, how long they take, its last arguments and
-/// result.
+/// X-ray a subsystem: every function that a pattern names, with its calls, how long they take, its
+/// last arguments and result.
 ///
-/// It is a preset: `--script` prints the script that runs. Percentiles are of histograms: the middle of their bucket.
-/// Functions get 5 % of each CPU's time unless told otherwise; what they leave out is counted as throttled.
+/// It is a preset: `--script` prints the script that runs. Percentiles are of histograms: the
+/// middle of their bucket. Functions get 5 % of each CPU's time unless told otherwise; what they
+/// leave out is counted as throttled.
 ///
 /// Examples:
 ///
@@ -33,7 +34,7 @@ use crate::probe::xray::xray;
 ///
 ///   probescope xray 'uprobe:libc:str*' -c 'ls -l' --sort max
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(about = "X-ray a subsystem: each function's calls, latency, last arguments and result", verbatim_doc_comment)]
 pub struct Args {
     /// Functions: `tcp_*`, `kprobe:nf_tables:*`, `uprobe:libc:str*`.
     pattern: String,
