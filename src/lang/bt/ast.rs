@@ -21,6 +21,8 @@ pub struct Name {
 pub struct Script {
     /// In order of the text.
     pub items: Vec<Item>,
+    /// It includes headers, which the kernel's own types stand for.
+    pub headers: bool,
 }
 
 /// A top-level item.

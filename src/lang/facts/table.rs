@@ -21,6 +21,8 @@ pub struct TypeTable<'a> {
     enum_ids: HashMap<CTypeId, (EnumId, u8, bool)>,
     /// The script's structs and unions by tag.
     pub script_structs: HashMap<Arc<str>, StructId>,
+    /// The script includes headers, which the kernel's types stand for.
+    pub headers: bool,
     /// The script's enums by tag: id, size, sign.
     pub script_enums: HashMap<Arc<str>, Type>,
     /// The script's typedefs.
@@ -49,6 +51,7 @@ impl<'a> TypeTable<'a> {
             struct_ids: HashMap::new(),
             enum_ids: HashMap::new(),
             script_structs: HashMap::new(),
+            headers: false,
             script_enums: HashMap::new(),
             aliases: HashMap::new(),
             enumerators: HashMap::new(),

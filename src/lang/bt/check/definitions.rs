@@ -19,6 +19,7 @@ use crate::lang::bt::check::{coerce, lint, typename};
 
 /// Takes in the script's C types.
 pub fn read_definitions(c: &mut Checker<'_>, script: &ast::Script) {
+    c.types.headers = script.headers;
     // Tags first, so that pointers to later structs are known.
     for item in &script.items {
         if let ast::Item::TypeDef(ast::TypeDef::Struct { name, union, .. }) = item
@@ -155,7 +156,7 @@ fn lay_out(c: &mut Checker<'_>, id: StructId, union: bool, packed: bool, members
 }
 
 /// A struct of the kernel that the script defines itself is the script's alone: what it holds by value is not
-/// filled from the kernel's types, whose layout the script has just denied.
+/// filled from the kernel's types, whose layout the script has just denied. The headers that it includes would have them.
 fn refuse_incomplete(c: &mut Checker<'_>, of: StructId, member: &ast::TypeName) {
     let (kind, tag) = match &member.base {
         ast::TypeBase::Struct(tag) => ("struct", tag),
@@ -163,7 +164,7 @@ fn refuse_incomplete(c: &mut Checker<'_>, of: StructId, member: &ast::TypeName) 
         _ => return,
     };
     let pointer = matches!(member.suffixes.first(), Some(ast::TypeSuffix::Pointer));
-    if pointer || c.types.script_structs.contains_key(tag) || !c.types.redefines_kernel(of) {
+    if pointer || c.types.headers || c.types.script_structs.contains_key(tag) || !c.types.redefines_kernel(of) {
         return;
     }
     let text = format!("field has incomplete type `{kind} {tag}`");

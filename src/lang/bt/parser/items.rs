@@ -9,6 +9,7 @@ use crate::lang::source::Span;
 use crate::lang::bt::parser::{Parser, blocks, ctypes, statements};
 
 pub fn script(p: &mut Parser<'_>) -> Script {
+    let headers = p.diagnostics.iter().any(|d| d.code == codes::INCLUDE_IGNORED);
     let mut items = Vec::new();
     let mut configured: Option<Span> = None;
     while !p.at_kind(T::Eof) {
@@ -18,7 +19,7 @@ pub fn script(p: &mut Parser<'_>) -> Script {
             p.bump();
         }
     }
-    Script { items }
+    Script { items, headers }
 }
 
 fn item(p: &mut Parser<'_>, items: &mut Vec<Item>, configured: &mut Option<Span>) {
