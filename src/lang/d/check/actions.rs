@@ -15,11 +15,14 @@ use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement};
 use crate::lang::types::Type;
 use crate::model::bytes;
-use crate::model::d::{Format, Item, Piece, Setting};
+use crate::model::d::{Item, Piece, Setting};
 
 /// Actions that change the traced system.
 const DESTRUCTIVE: &[&str] =
     &["system", "raise", "freopen", "breakpoint", "chill", "panic", "stop", "copyout", "copyoutstr"];
+
+/// Actions on aggregations.
+const OF_AGGREGATIONS: &[&str] = &["printa", "clear", "trunc", "normalize", "denormalize"];
 
 /// Most bytes that `tracemem` records.
 const MOST_TRACED: u64 = 4096;
@@ -92,16 +95,11 @@ impl Checker<'_> {
 }
 
 fn action_call(c: &mut Checker<'_>, f: &'static Function, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
-    if c.frame.speculates {
-        if f.name == "exit" {
-            c.error(tags::D_EXIT_SPEC, span, "exit( ) may not follow speculate( )");
-            return;
-        }
-        if DESTRUCTIVE.contains(&f.name) || matches!(f.name, "printa" | "clear" | "trunc" | "normalize" | "denormalize")
-        {
-            c.error(tags::D_ACT_SPEC, span, format!("{}( ) may not be used in a speculation", f.name));
-            return;
-        }
+    if c.frame.speculates && f.name == "exit" {
+        return c.error(tags::D_EXIT_SPEC, span, "exit( ) may not follow speculate( )");
+    }
+    if c.frame.speculates && (DESTRUCTIVE.contains(&f.name) || OF_AGGREGATIONS.contains(&f.name)) {
+        return c.error(tags::D_ACT_SPEC, span, format!("{}( ) may not be used in a speculation", f.name));
     }
     match f.name {
         "exit" => exit(c, f, items, span, out),
@@ -130,43 +128,8 @@ fn action_call(c: &mut Checker<'_>, f: &'static Function, items: &[Ast], span: S
         }
         "setopt" => set_option(c, items, span, out),
         "tracemem" => tracemem(c, items, out),
-        "print" => {
-            let value = c.expr(&items[0]);
-            if value.is_error() {
-                return;
-            }
-            if !is_scalar(value.ty()) || !matches!(value.ty(), Type::Ptr { .. }) {
-                let message = "print( ) argument #1 is incompatible with prototype: a pointer is expected";
-                c.error(tags::D_PROTO_ARG, span, message);
-                return;
-            }
-            if matches!(value.ty(), Type::Ptr { to, .. } if **to == Type::Void) {
-                c.error(
-                    tags::D_PRINT_SIZE,
-                    span,
-                    "print( ) argument #1 has type pointer to void: its size is not known",
-                );
-                return;
-            }
-            if matches!(value.ty(), Type::Ptr { to, .. } if c.size_of(to) == 0) {
-                c.error(tags::D_PRINT_SIZE, span, "print( ) argument #1 has a type of no size");
-                return;
-            }
-            c.unsupported(span, "print( )");
-        }
-        "freopen" | "system" => {
-            let Kind::Str(text) = &items[0].kind else {
-                c.error(tags::D_PROTO_ARG, items[0].span, format!("{}( ) takes a format", f.name));
-                return;
-            };
-            let text = bytes::hold(text, None);
-            let Some((format, values)) = format::format(c, f.name, &text, &items[1..], span, out) else { return };
-            if f.name == "freopen" && format.pieces == [Piece::Literal(".".into())] {
-                c.error(tags::D_FREOPEN_INVALID, span, "freopen( ) argument #1 cannot be \".\"");
-                return;
-            }
-            with_the_reader(c, f.name, format, values, span, out);
-        }
+        "print" => print(c, items, span),
+        "freopen" | "system" => with_the_reader(c, f.name, items, span, out),
         _ => {
             if prototypes::arguments(c, f, items).is_some() {
                 c.unsupported(span, &format!("{}( )", f.name));
@@ -183,8 +146,7 @@ fn exit(c: &mut Checker<'_>, f: &Function, items: &[Ast], span: Span, out: &mut 
     if !is_int(value.ty()) {
         let text = c.type_text(value.ty());
         let message = format!("{}( ) argument #1 is incompatible with prototype: int is expected, not {text}", f.name);
-        c.error(tags::D_PROTO_ARG, span, message);
-        return;
+        return c.error(tags::D_PROTO_ARG, span, message);
     }
     recording::records(c, span, true);
     c.frame.items.push(Item::Nothing);
@@ -195,8 +157,7 @@ fn exit(c: &mut Checker<'_>, f: &Function, items: &[Ast], span: Span, out: &mut 
 
 fn trace(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
     if let Kind::Aggregation(_) = items[0].kind {
-        c.error(tags::D_TRACE_DYN, span, "trace( ) may not be applied to an aggregation");
-        return;
+        return c.error(tags::D_TRACE_DYN, span, "trace( ) may not be applied to an aggregation");
     }
     let value = c.expr(&items[0]);
     match value.ty() {
@@ -225,37 +186,32 @@ fn trace(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Statement
 fn tracemem(c: &mut Checker<'_>, items: &[Ast], out: &mut Vec<Statement>) {
     let at = c.expr(&items[0]);
     if !at.is_error() && !is_scalar(at.ty()) && !matches!(at.ty(), Type::Array { .. } | Type::Str { .. }) {
-        c.error(tags::D_TRACEMEM_ADDR, items[0].span, "tracemem( ) argument #1 must be a pointer or integer type");
-        return;
+        return c.error(
+            tags::D_TRACEMEM_ADDR,
+            items[0].span,
+            "tracemem( ) argument #1 must be a pointer or integer type",
+        );
     }
     let size = c.expr(&items[1]);
     if !size.is_error() && !is_int(size.ty()) {
-        let text = c.type_text(size.ty());
-        let message = format!(
-            "tracemem( ) argument #2 is incompatible with prototype:\n\tprototype: size_t\n\t argument: {text}"
-        );
-        c.error(tags::D_PROTO_ARG, items[1].span, message);
-        return;
+        return prototypes::mismatch(c, "tracemem( )", 2, "size_t", &size, items[1].span);
     }
     if !size.is_error() && size.e.as_int().is_none_or(|n| n == 0 || n > i32::MAX as u64) {
         let message = "tracemem( ) argument #2 must be a non-zero positive integral constant expression";
-        c.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
-        return;
+        return c.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
     }
     let mut length = None;
     if let Some(item) = items.get(2) {
         let size = c.expr(item);
         if !size.is_error() && !is_int(size.ty()) {
-            c.error(tags::D_TRACEMEM_DYNSIZE, item.span, "tracemem( ) argument #3 must be an integer");
-            return;
+            return c.error(tags::D_TRACEMEM_DYNSIZE, item.span, "tracemem( ) argument #3 must be an integer");
         }
         length = Some(cast(word(size.e), &Type::U64));
     }
     let Some(bytes) = size.e.as_int().filter(|_| !at.is_error()) else { return };
     if bytes > MOST_TRACED {
         let message = format!("tracemem( ) of {bytes} bytes: at most {MOST_TRACED} can be recorded");
-        c.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
-        return;
+        return c.error(tags::D_TRACEMEM_SIZE, items[1].span, message);
     }
     let at = match at.ty() {
         Type::Array { .. } => decay(at),
@@ -276,15 +232,36 @@ fn is_destructive(c: &mut Checker<'_>, span: Span, name: &str) -> bool {
     c.options.destructive
 }
 
+/// `print(pointer)`, which is only checked.
+fn print(c: &mut Checker<'_>, items: &[Ast], span: Span) {
+    let value = c.expr(&items[0]);
+    match value.ty() {
+        Type::Error => {}
+        Type::Ptr { to, .. } if **to == Type::Void => {
+            let message = "print( ) argument #1 has type pointer to void: its size is not known";
+            c.error(tags::D_PRINT_SIZE, span, message);
+        }
+        Type::Ptr { to, .. } if c.size_of(to) == 0 => {
+            c.error(tags::D_PRINT_SIZE, span, "print( ) argument #1 has a type of no size");
+        }
+        Type::Ptr { .. } => c.unsupported(span, "print( )"),
+        _ => {
+            let message = "print( ) argument #1 is incompatible with prototype: a pointer is expected";
+            c.error(tags::D_PROTO_ARG, span, message);
+        }
+    }
+}
+
 /// `system(format, ...)` and `freopen(format, ...)`: done when the record is printed.
-fn with_the_reader(
-    c: &mut Checker<'_>,
-    name: &str,
-    format: Format,
-    values: Vec<Expr>,
-    span: Span,
-    out: &mut Vec<Statement>,
-) {
+fn with_the_reader(c: &mut Checker<'_>, name: &str, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
+    let Kind::Str(text) = &items[0].kind else {
+        return c.error(tags::D_PROTO_ARG, items[0].span, format!("{name}( ) takes a format"));
+    };
+    let text = bytes::hold(text, None);
+    let Some((format, values)) = format::format(c, name, &text, &items[1..], span) else { return };
+    if name == "freopen" && format.pieces == [Piece::Literal(".".into())] {
+        return c.error(tags::D_FREOPEN_INVALID, span, "freopen( ) argument #1 cannot be \".\"");
+    }
     if !is_destructive(c, span, name) {
         return;
     }
@@ -306,8 +283,7 @@ fn set_option(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Stat
     };
     let Some(name) = constant(&items[0]) else {
         let message = "setopt( ) argument #1 must be a string constant";
-        c.error(tags::D_PROTO_ARG, items[0].span, message);
-        return;
+        return c.error(tags::D_PROTO_ARG, items[0].span, message);
     };
     let value = match items.get(1).map(|item| (item, constant(item))) {
         Some((_, Some(text))) => Some(Setting::Constant(text.into())),
@@ -318,8 +294,7 @@ fn set_option(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Stat
             }
             if !is_text(value.ty()) {
                 let message = "setopt( ) argument #2 is incompatible with prototype: string is expected";
-                c.error(tags::D_PROTO_ARG, item.span, message);
-                return;
+                return c.error(tags::D_PROTO_ARG, item.span, message);
             }
             let text = c.text(value.e);
             Some(Setting::Value(recording::keep(c, text, out)))

@@ -7,8 +7,8 @@ use super::code::{
     BYTE, CHAR, add, binary, block, byte_at, byte_pointer, call, cast, choose, copy_into, each, equal, int, int64, is,
     leave, less, not, or, plus, pointer, put, read, set, sub, when,
 };
-use super::value::{Value, decay, is_int, word};
-use super::{paths, scratch, strings};
+use super::value::{Value, decay, error_value, is_int, word};
+use super::{paths, prototypes, scratch, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, Intrinsic, Statement};
@@ -76,11 +76,8 @@ pub fn inet_ntoa6(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) ->
         other => matches!(other, Type::Array { .. }),
     };
     if !fits {
-        let text = c.type_text(pointer.ty());
-        let message = format!(
-            "inet_ntoa6( ) argument #1 is incompatible with prototype:\n\tprototype: struct in6_addr *\n\t argument: {text}"
-        );
-        return c.wrong(tags::D_PROTO_ARG, span, message);
+        prototypes::mismatch(c, "inet_ntoa6( )", 1, "struct in6_addr *", &pointer, span);
+        return error_value(span);
     }
     if strict {
         return strings::network_address(c, AF_INET6 as i64, pointer);

@@ -20,16 +20,19 @@ use crate::model::histogram::LogLinear;
 /// The codes of a constant argument: not a constant, out of range, other than before.
 type Codes = (Code, Code, Code);
 
+/// What an aggregating call asks for.
+struct Aggregated {
+    aggregation: Aggregation,
+    /// Constant arguments, which are the same in every call.
+    constants: Vec<i64>,
+    value: Option<Expr>,
+    /// How often the value counts.
+    weight: Option<Expr>,
+}
+
 pub fn aggregation(c: &mut Checker<'_>, op: Option<Binary>, target: &Ast, value: &Ast, span: Span) -> Value {
-    let (name, items): (&Arc<str>, &[Ast]) = match &target.kind {
-        Kind::Aggregation(name) => (name, &[]),
-        Kind::Index(base, items) => match &base.kind {
-            Kind::Aggregation(name) => (name, items),
-            _ => {
-                return c.wrong(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
-            }
-        },
-        _ => return error_value(span),
+    let Some((name, items)) = name_and_keys(target) else {
+        return c.wrong(tags::D_AGG_MDIM, span, "improper use of an aggregation: it is indexed once");
     };
     let Kind::Call(callee, arguments) = &value.kind else {
         let right = c.expr(value);
@@ -56,67 +59,66 @@ pub fn aggregation(c: &mut Checker<'_>, op: Option<Binary>, target: &Ast, value:
     let guessed = c.frame.site.kind == SiteKind::Absent;
     let known = c.variables.aggregates.get(name).filter(|k| guessed || !k.guessed).cloned();
     if let Some(known) = known.as_ref().filter(|k| k.function != f.name) {
-        return c.wrong(
-            tags::D_AGG_REDEF,
-            span,
-            format!("aggregation redefined: {name} is of {}( ), not {}( )", known.function, f.name),
-        );
+        let message = format!("aggregation redefined: {name} is of {}( ), not {}( )", known.function, f.name);
+        return c.wrong(tags::D_AGG_REDEF, span, message);
     }
-    let Some((aggregation, constants, value, weight)) = aggregated(c, f.name, arguments, known.as_ref(), span) else {
-        return error_value(span);
-    };
-    let types: Vec<Type> = keys.iter().map(|e| e.ty.clone()).collect();
-    let map = match known {
-        Some(known) => {
-            if known.keys.len() != types.len() {
-                let message =
-                    format!("{name}[ ] prototype mismatch: {} keys passed, {} expected", types.len(), known.keys.len());
-                return c.wrong(tags::D_PROTO_LEN, span, message);
-            }
-            known.map
-        }
-        None => {
-            let key = key_type(types.clone());
-            let map = c.map(name, key, Type::Agg(aggregation), span);
-            let aggregate = Aggregate { map, function: f.name, keys: types.clone(), arguments: constants, guessed };
-            c.variables.aggregates.insert(name.clone(), aggregate);
-            map
-        }
-    };
-    let wanted = c.variables.aggregates[name].keys.clone();
-    let mut converted = Vec::new();
-    for (key, ty) in keys.into_iter().zip(&wanted) {
-        let at = key.span;
-        let text = c.type_text(&key.ty);
-        match c.convert(Value::new(key), ty) {
-            Some(e) => converted.push(e),
-            None => {
-                let ty = c.type_text(ty);
-                c.error(
-                    tags::D_PROTO_ARG,
-                    at,
-                    format!("{name}[ ] key is incompatible with prototype: {text}, {ty} expected"),
-                );
-                return error_value(span);
-            }
-        }
-    }
-    let key = key(converted, span);
-    let kind = StatementKind::Aggregate { map, key, value, weight };
-    let effect = vec![statement(kind, span)];
-    Value::new(block(effect, zero(span)))
+    let Some(asked) = aggregated(c, f.name, arguments, known.as_ref(), span) else { return error_value(span) };
+    let aggregate = known.unwrap_or_else(|| {
+        let types: Vec<Type> = keys.iter().map(|e| e.ty.clone()).collect();
+        let map = c.map(name, key_type(types.clone()), Type::Agg(asked.aggregation), span);
+        let aggregate = Aggregate { map, function: f.name, keys: types, arguments: asked.constants, guessed };
+        c.variables.aggregates.insert(name.clone(), aggregate.clone());
+        aggregate
+    });
+    let Some(keys) = converted_keys(c, name, keys, &aggregate.keys, span) else { return error_value(span) };
+    let (map, key) = (aggregate.map, key(keys, span));
+    let kind = StatementKind::Aggregate { map, key, value: asked.value, weight: asked.weight };
+    Value::new(block(vec![statement(kind, span)], zero(span)))
 }
 
-/// The aggregation, its constants, its value and how often it counts.
+/// `@name` or `@name[keys]`; `None` for what is indexed again.
+fn name_and_keys(target: &Ast) -> Option<(&Arc<str>, &[Ast])> {
+    match &target.kind {
+        Kind::Aggregation(name) => Some((name, &[])),
+        Kind::Index(base, items) => match &base.kind {
+            Kind::Aggregation(name) => Some((name, items)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The keys as those that the aggregation was made with.
+fn converted_keys(c: &mut Checker<'_>, name: &str, keys: Vec<Expr>, wanted: &[Type], span: Span) -> Option<Vec<Expr>> {
+    if keys.len() != wanted.len() {
+        let message = format!("{name}[ ] prototype mismatch: {} keys passed, {} expected", keys.len(), wanted.len());
+        c.error(tags::D_PROTO_LEN, span, message);
+        return None;
+    }
+    let mut converted = Vec::new();
+    for (key, ty) in keys.into_iter().zip(wanted) {
+        let (at, text) = (key.span, c.type_text(&key.ty));
+        let Some(e) = c.convert(Value::new(key), ty) else {
+            let ty = c.type_text(ty);
+            let message = format!("{name}[ ] key is incompatible with prototype: {text}, {ty} expected");
+            c.error(tags::D_PROTO_ARG, at, message);
+            return None;
+        };
+        converted.push(e);
+    }
+    Some(converted)
+}
+
 fn aggregated(
     c: &mut Checker<'_>,
     function: &str,
     arguments: &[Ast],
     known: Option<&Aggregate>,
     span: Span,
-) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
+) -> Option<Aggregated> {
+    let plain = |aggregation, value| Aggregated { aggregation, constants: Vec::new(), value, weight: None };
     if function == "count" {
-        return Some((Aggregation::Count, Vec::new(), None, None));
+        return Some(plain(Aggregation::Count, None));
     }
     let value = c.expr(&arguments[0]);
     if value.is_error() {
@@ -127,63 +129,69 @@ fn aggregated(
         c.error(tags::D_AGG_SCALAR, span, format!("{function}( ) argument #1 must be of scalar type, not {text}"));
         return None;
     }
-    let value = Some(cast(whole(&value), &Type::I64));
-    let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
+    let value = cast(whole(&value), &Type::I64);
     let signed = true;
-    let simple = |aggregation| Some((aggregation, Vec::new(), value.clone(), None));
-    match function {
-        "sum" => simple(Aggregation::Sum { signed }),
-        "min" => simple(Aggregation::Min { signed }),
-        "max" => simple(Aggregation::Max { signed }),
-        "avg" => simple(Aggregation::Avg { signed }),
-        "stddev" => simple(Aggregation::StdDev),
+    let aggregation = match function {
+        "sum" => Aggregation::Sum { signed },
+        "min" => Aggregation::Min { signed },
+        "max" => Aggregation::Max { signed },
+        "avg" => Aggregation::Avg { signed },
+        "stddev" => Aggregation::StdDev,
         "quantize" => {
             let weight = increment(c, function, arguments.get(1)).ok()?;
-            Some((Aggregation::Quantize, Vec::new(), value, weight))
+            return Some(Aggregated { weight, ..plain(Aggregation::Quantize, Some(value)) });
         }
-        "lquantize" => {
-            let base = (tags::D_LQUANT_BASETYPE, tags::D_LQUANT_BASEVAL, tags::D_LQUANT_MATCHBASE);
-            let limit = (tags::D_LQUANT_LIMTYPE, tags::D_LQUANT_LIMVAL, tags::D_LQUANT_MATCHLIM);
-            let step = (tags::D_LQUANT_STEPTYPE, tags::D_LQUANT_STEPVAL, tags::D_LQUANT_MATCHSTEP);
-            let fits32 = |n: i64| i32::try_from(n).is_ok();
-            let low = constant_argument(c, &arguments[1], base, fits32)?;
-            let high = constant_argument(c, &arguments[2], limit, fits32)?;
-            if low >= high {
-                c.error(tags::D_LQUANT_MISMATCH, span, "lquantize( ) base must be less than its limit");
-                return None;
-            }
-            let width = match arguments.get(3) {
-                None => 1,
-                Some(e) => {
-                    let n = constant_argument(c, e, step, |n| n <= i64::from(u16::MAX))?;
-                    if n <= 0 {
-                        c.error(step.0, e.span, "lquantize( ) step must be a non-zero positive integer constant");
-                        return None;
-                    }
-                    n
-                }
-            };
-            if high - low < width {
-                c.error(tags::D_LQUANT_STEPLARGE, span, "lquantize( ) step is larger than its range");
-                return None;
-            }
-            if (high - low) / width > i64::from(u16::MAX) {
-                c.error(tags::D_LQUANT_STEPSMALL, span, "lquantize( ) step is too small: there are too many levels");
-                return None;
-            }
-            matches(c, &[(old(0), low, base.2), (old(1), high, limit.2), (old(2), width, step.2)], span)?;
-            let weight = increment(c, function, arguments.get(4)).ok()?;
-            // The last level ends where a whole step does.
-            let max = low + (high - low) / width * width;
-            let max = if max < high { max + width } else { max };
-            let aggregation = Aggregation::LHist { min: low, max, step: width };
-            Some((aggregation, vec![low, high, width], value, weight))
-        }
-        _ => {
-            let value = value?;
-            log_linear(c, value, arguments, known, span)
-        }
+        "lquantize" => return linear(c, value, arguments, known, span),
+        _ => return log_linear(c, value, arguments, known, span),
+    };
+    Some(plain(aggregation, Some(value)))
+}
+
+/// `lquantize(value, base, limit[, step[, increment]])`.
+fn linear(
+    c: &mut Checker<'_>,
+    value: Expr,
+    arguments: &[Ast],
+    known: Option<&Aggregate>,
+    span: Span,
+) -> Option<Aggregated> {
+    let base = (tags::D_LQUANT_BASETYPE, tags::D_LQUANT_BASEVAL, tags::D_LQUANT_MATCHBASE);
+    let limit = (tags::D_LQUANT_LIMTYPE, tags::D_LQUANT_LIMVAL, tags::D_LQUANT_MATCHLIM);
+    let step = (tags::D_LQUANT_STEPTYPE, tags::D_LQUANT_STEPVAL, tags::D_LQUANT_MATCHSTEP);
+    let fits32 = |n: i64| i32::try_from(n).is_ok();
+    let low = constant_argument(c, &arguments[1], base, fits32)?;
+    let high = constant_argument(c, &arguments[2], limit, fits32)?;
+    if low >= high {
+        c.error(tags::D_LQUANT_MISMATCH, span, "lquantize( ) base must be less than its limit");
+        return None;
     }
+    let width = match arguments.get(3) {
+        None => 1,
+        Some(e) => {
+            let n = constant_argument(c, e, step, |n| n <= i64::from(u16::MAX))?;
+            if n <= 0 {
+                c.error(step.0, e.span, "lquantize( ) step must be a non-zero positive integer constant");
+                return None;
+            }
+            n
+        }
+    };
+    if high - low < width {
+        c.error(tags::D_LQUANT_STEPLARGE, span, "lquantize( ) step is larger than its range");
+        return None;
+    }
+    if (high - low) / width > i64::from(u16::MAX) {
+        c.error(tags::D_LQUANT_STEPSMALL, span, "lquantize( ) step is too small: there are too many levels");
+        return None;
+    }
+    let constants = vec![low, high, width];
+    matches(c, known, &constants, &[base.2, limit.2, step.2], span)?;
+    let weight = increment(c, "lquantize", arguments.get(4)).ok()?;
+    // The last level ends where a whole step does.
+    let max = low + (high - low) / width * width;
+    let max = if max < high { max + width } else { max };
+    let aggregation = Aggregation::LHist { min: low, max, step: width };
+    Some(Aggregated { aggregation, constants, value: Some(value), weight })
 }
 
 fn constant_argument(c: &mut Checker<'_>, e: &Ast, codes: Codes, fits: impl Fn(i64) -> bool) -> Option<i64> {
@@ -202,13 +210,14 @@ fn constant_argument(c: &mut Checker<'_>, e: &Ast, codes: Codes, fits: impl Fn(i
     Some(number as i64)
 }
 
+/// `llquantize(value, factor, low, high, steps[, increment])`.
 fn log_linear(
     c: &mut Checker<'_>,
     value: Expr,
     arguments: &[Ast],
     known: Option<&Aggregate>,
     span: Span,
-) -> Option<(Aggregation, Vec<i64>, Option<Expr>, Option<Expr>)> {
+) -> Option<Aggregated> {
     let codes = [
         (tags::D_LLQUANT_FACTORTYPE, tags::D_LLQUANT_FACTORVAL, tags::D_LLQUANT_MATCHFACTOR),
         (tags::D_LLQUANT_LMAGTYPE, tags::D_LLQUANT_LMAGVAL, tags::D_LLQUANT_MATCHLMAG),
@@ -249,15 +258,13 @@ fn log_linear(
         );
         return None;
     }
-    let old = |n: usize| known.and_then(|k| k.arguments.get(n).copied());
-    let found = [factor, low, high, steps];
-    let compared: Vec<(Option<i64>, i64, Code)> = (0..4).map(|n| (old(n), found[n], codes[n].2)).collect();
-    matches(c, &compared, span)?;
+    let constants = vec![factor, low, high, steps];
+    matches(c, known, &constants, &codes.map(|(.., other)| other), span)?;
     let weight = increment(c, "llquantize", arguments.get(5)).ok()?;
-    let part = |n: usize| found[n] as u16;
+    let part = |n: usize| constants[n] as u16;
     let shape = LogLinear { factor: part(0), low: part(1), high: part(2), steps: part(3) };
     let value = log_linear_bucket(c, value, shape);
-    Some((Aggregation::LogLinear(shape), found.to_vec(), Some(value), weight))
+    Some(Aggregated { aggregation: Aggregation::LogLinear(shape), constants, value: Some(value), weight })
 }
 
 /// The number of a value's bucket.
@@ -308,16 +315,12 @@ fn increment(c: &mut Checker<'_>, function: &str, e: Option<&Ast>) -> Result<Opt
     Ok(Some(cast(whole(&value), &Type::I64)))
 }
 
-fn matches(c: &mut Checker<'_>, compared: &[(Option<i64>, i64, Code)], span: Span) -> Option<()> {
-    for (old, new, code) in compared {
-        if old.is_some_and(|old| old != *new) {
-            c.error(
-                *code,
-                span,
-                format!("the aggregation was used with {} before, and now with {new}", old.unwrap_or(0)),
-            );
-            return None;
-        }
-    }
-    Some(())
+/// Refuses constants that are others than before.
+fn matches(c: &mut Checker<'_>, known: Option<&Aggregate>, new: &[i64], codes: &[Code], span: Span) -> Option<()> {
+    let Some(known) = known else { return Some(()) };
+    let mut compared = known.arguments.iter().zip(new).zip(codes);
+    let Some(((old, new), code)) = compared.find(|((old, new), _)| old != new) else { return Some(()) };
+    let message = format!("the aggregation was used with {old} before, and now with {new}");
+    c.error(*code, span, message);
+    None
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::checker::Checker;
-use super::code::{add, block, builtin, call, cast, int, int64, not, read_as, set, statement, store};
+use super::code::{add, block, builtin, call, cast, int, int64, not, pointer, read_as, set, statement, store};
 use super::value::{Value, error_value};
 use super::{files, firing, other_systems, registers};
 use crate::lang::codes::d as tags;
+use crate::lang::facts::CKind;
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Builtin, Clock, Expr, ExprKind, FieldDef, Intrinsic, StatementKind};
 use crate::lang::types::{AddressSpace, Type};
@@ -39,15 +40,9 @@ impl Checker<'_> {
                 let comm = builtin(Builtin::Comm, Type::Str { size: 16 }, span);
                 self.text(comm)
             }
-            "curthread" => {
-                let task = self.types.tagged(crate::lang::facts::CKind::Struct, "task_struct")?;
-                let ty = Type::Ptr { to: Arc::new(task), space: AddressSpace::Kernel };
-                builtin(Builtin::CurTask, ty, span)
-            }
+            "curthread" => current_thread(self, span)?,
             "ppid" => {
-                let task = self.types.tagged(crate::lang::facts::CKind::Struct, "task_struct")?;
-                let ty = Type::Ptr { to: Arc::new(task), space: AddressSpace::Kernel };
-                let task = builtin(Builtin::CurTask, ty, span);
+                let task = current_thread(self, span)?;
                 cast(call(Intrinsic::TaskPpid, vec![task], Type::U32, span), &Type::I32)
             }
             "id" | "epid" | "probeprov" | "probemod" | "probefunc" | "probename" => {
@@ -80,6 +75,12 @@ impl Checker<'_> {
         };
         Some(Value::new(e))
     }
+}
+
+/// The address of what the kernel keeps of the running thread.
+fn current_thread(c: &mut Checker<'_>, span: Span) -> Option<Expr> {
+    let task = c.types.tagged(CKind::Struct, "task_struct")?;
+    Some(builtin(Builtin::CurTask, pointer(task, AddressSpace::Kernel), span))
 }
 
 /// One reading of the clock for all of a firing.

@@ -60,12 +60,7 @@ pub fn stack(c: &mut Checker<'_>, name: &str, items: &[Ast], span: Span) -> Valu
     for (number, item) in items.iter().enumerate() {
         let value = c.expr(item);
         if !value.is_error() && !is_int(value.ty()) {
-            let text = c.type_text(value.ty());
-            let message = format!(
-                "{name}( ) argument #{} is incompatible with prototype:\n\tprototype: uint32_t\n\t argument: {text}",
-                number + 1
-            );
-            c.error(tags::D_PROTO_ARG, item.span, message);
+            prototypes::mismatch(c, &format!("{name}( )"), number + 1, "uint32_t", &value, item.span);
             continue;
         }
         let constant = value.e.as_int();

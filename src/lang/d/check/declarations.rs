@@ -8,10 +8,18 @@ use super::variables::{Inline, Scope};
 use super::{Checker, value};
 use super::{builtins, other_systems, variables};
 use crate::lang::codes::d as tags;
-use crate::lang::d::ast::{Declaration, Declarator, DeclaratorPart, Expr, Name, Specifiers, TagKind, TypeName};
+use crate::lang::d::ast::{
+    Declaration, Declarator, DeclaratorPart, Expr, ExprKind, Name, Specifiers, TagKind, TypeName,
+};
 use crate::lang::d::words::{INTEGERS, OPEN_FILE};
 use crate::lang::source::Span;
 use crate::lang::types::{AddressSpace, Type};
+
+/// Words that say nothing of a type's form.
+const QUALIFIERS: &[&str] = &["const", "volatile", "restrict"];
+
+const ONLY_INTEGERS_SIGNED: &str = "only integers have a sign";
+const ONLY_INTEGERS_LONG: &str = "only integers are long or short";
 
 /// What a declarator makes of a type.
 pub struct Shaped {
@@ -24,21 +32,10 @@ impl Checker<'_> {
     /// The type of specifiers without declarators.
     fn base(&mut self, s: &Specifiers) -> Type {
         if let Some(tagged) = &s.tagged {
-            if s.words.iter().any(|w| !matches!(&*w.text, "const" | "volatile" | "restrict")) {
-                let has = |list: &[&str]| s.words.iter().any(|w| list.contains(&&*w.text));
-                let (tag, why) = if has(&["signed", "unsigned"]) {
-                    (tags::D_DECL_SIGNINT, "only integers have a sign")
-                } else if has(&["long", "short"]) {
-                    (tags::D_DECL_LONGINT, "only integers are long or short")
-                } else {
-                    (tags::D_DECL_COMBO, "invalid type combination")
-                };
-                self.error(tag, s.span, why);
-            }
+            refuse_attributes_of_tag(self, s);
             return tagged::tagged(self, tagged);
         }
-        let words: Vec<&str> =
-            s.words.iter().map(|w| &*w.text).filter(|w| !matches!(*w, "const" | "volatile" | "restrict")).collect();
+        let words: Vec<&str> = s.words.iter().map(|w| &*w.text).filter(|w| !QUALIFIERS.contains(w)).collect();
         let count = |word: &str| words.iter().filter(|w| **w == word).count();
         let (signs, longs, shorts) = (count("signed") + count("unsigned"), count("long"), count("short"));
         let rest: Vec<&str> =
@@ -71,35 +68,27 @@ impl Checker<'_> {
                 }
                 Type::Void
             }
-            Some("float" | "double") => {
+            Some(name @ ("float" | "double")) => {
                 if signs > 0 {
-                    self.error(tags::D_DECL_SIGNINT, s.span, "only integers have a sign");
+                    self.error(tags::D_DECL_SIGNINT, s.span, ONLY_INTEGERS_SIGNED);
                 }
-                if shorts > 0 || (longs > 0 && rest[0] == "float") || longs > 1 {
-                    self.error(tags::D_DECL_COMBO, s.span, "invalid type combination");
-                    return Type::Error;
+                match (name, longs, shorts) {
+                    ("float", 0, 0) => floating(self, "float", 4),
+                    ("double", 0, 0) => floating(self, "double", 8),
+                    ("double", 1, 0) => floating(self, "long double", 16),
+                    _ => {
+                        self.error(tags::D_DECL_COMBO, s.span, "invalid type combination");
+                        Type::Error
+                    }
                 }
-                match (rest[0], longs) {
-                    ("float", _) => floating(self, "float", 4),
-                    (_, 0) => floating(self, "double", 8),
-                    _ => floating(self, "long double", 16),
-                }
-            }
-            Some("string") => {
-                if signs > 0 {
-                    self.error(tags::D_DECL_SIGNINT, s.span, "only integers have a sign");
-                } else if sized {
-                    self.error(tags::D_DECL_LONGINT, s.span, "only integers are long or short");
-                }
-                self.string()
             }
             Some(name) => {
                 if signs > 0 {
-                    self.error(tags::D_DECL_SIGNINT, s.span, "only integers have a sign");
+                    self.error(tags::D_DECL_SIGNINT, s.span, ONLY_INTEGERS_SIGNED);
                 } else if sized {
-                    self.error(tags::D_DECL_LONGINT, s.span, "only integers are long or short");
+                    self.error(tags::D_DECL_LONGINT, s.span, ONLY_INTEGERS_LONG);
                 }
-                named_type(self, name, s.span)
+                if name == "string" { self.string() } else { named_type(self, name, s.span) }
             }
         }
     }
@@ -111,6 +100,22 @@ impl Checker<'_> {
         self.diagnostics.truncate(before);
         value.e.as_int().filter(|_| !value.is_error() && value::is_int(value.ty())).map(|n| n as i64)
     }
+}
+
+/// Tells of words beside a struct, union or enum.
+fn refuse_attributes_of_tag(c: &mut Checker<'_>, s: &Specifiers) {
+    let has = |list: &[&str]| s.words.iter().any(|w| list.contains(&&*w.text));
+    if s.words.iter().all(|w| QUALIFIERS.contains(&&*w.text)) {
+        return;
+    }
+    let (tag, why) = if has(&["signed", "unsigned"]) {
+        (tags::D_DECL_SIGNINT, ONLY_INTEGERS_SIGNED)
+    } else if has(&["long", "short"]) {
+        (tags::D_DECL_LONGINT, ONLY_INTEGERS_LONG)
+    } else {
+        (tags::D_DECL_COMBO, "invalid type combination")
+    };
+    c.error(tag, s.span, why);
 }
 
 /// A number with a point: it has a size and prints, and nothing is computed with it.
@@ -313,31 +318,26 @@ fn declare_variable(c: &mut Checker<'_>, scope: Scope, name: &Name, shaped: Shap
     let same = known.is_some_and(|v| v.ty == shaped.ty && v.indexed == shaped.keys.is_some());
     let this = c.variables.declared_this.get(&name.text).filter(|_| scope == Scope::Clause);
     if taken || (known.is_some() && !same) || this.is_some_and(|ty| *ty != shaped.ty) {
-        c.error(tags::D_DECL_IDRED, at, format!("identifier redeclared: {}", name.text));
-        return;
+        return c.error(tags::D_DECL_IDRED, at, format!("identifier redeclared: {}", name.text));
     }
     if known.is_some() {
         return;
     }
     if shaped.ty == Type::Void {
-        c.error(tags::D_DECL_VOIDOBJ, at, format!("cannot have void object: {}", name.text));
-        return;
+        return c.error(tags::D_DECL_VOIDOBJ, at, format!("cannot have void object: {}", name.text));
     }
     if tagged::is_incomplete(c, &shaped.ty) {
-        c.error(tags::D_DECL_INCOMPLETE, at, format!("incomplete struct/union/enum: {}", name.text));
-        return;
+        return c.error(tags::D_DECL_INCOMPLETE, at, format!("incomplete struct/union/enum: {}", name.text));
     }
     if elsewhere && matches!(shaped.ty, Type::Array { .. }) {
         // What is declared and defined nowhere takes no memory.
         return;
     }
     if let Type::Array { len: 0, .. } = shaped.ty {
-        c.error(tags::D_DECL_ARRNULL, at, format!("array dimension required: {}", name.text));
-        return;
+        return c.error(tags::D_DECL_ARRNULL, at, format!("array dimension required: {}", name.text));
     }
     if shaped.keys.is_some() && scope == Scope::Clause {
-        c.error(tags::D_DECL_LOCASSC, at, "associative arrays may not be declared as local variables");
-        return;
+        return c.error(tags::D_DECL_LOCASSC, at, "associative arrays may not be declared as local variables");
     }
     if shaped.ty == Type::Error {
         return;
@@ -357,8 +357,7 @@ pub fn inline(c: &mut Checker<'_>, d: &Declaration, value: &Expr) {
     if let Some(class) =
         d.specifiers.classes.first().filter(|c| matches!(&*c.text, "self" | "this" | "auto" | "register" | "typedef"))
     {
-        c.error(tags::D_DECL_BADCLASS, class.span, "an inline has no such storage class");
-        return;
+        return c.error(tags::D_DECL_BADCLASS, class.span, "an inline has no such storage class");
     }
     let mut keys = Vec::new();
     for part in &declarator.parts {
@@ -377,8 +376,7 @@ pub fn inline(c: &mut Checker<'_>, d: &Declaration, value: &Expr) {
         || super::prototypes::is_function(&name.text)
         || c.variables.known.contains_key(&(Scope::Global, name.text.clone()));
     if taken {
-        c.error(tags::D_DECL_IDRED, name.span, format!("identifier redeclared: {}", name.text));
-        return;
+        return c.error(tags::D_DECL_IDRED, name.span, format!("identifier redeclared: {}", name.text));
     }
     if keys.is_empty() {
         definition(c, &name.text, &ty, value);
@@ -390,15 +388,12 @@ pub fn inline(c: &mut Checker<'_>, d: &Declaration, value: &Expr) {
 /// put in.
 fn definition(c: &mut Checker<'_>, name: &Arc<str>, ty: &Type, e: &Expr) {
     let told = c.diagnostics.len();
-    if let crate::lang::d::ast::ExprKind::Binary(_, a, b) = &e.kind {
-        for side in [a, b] {
-            if matches!(&side.kind, crate::lang::d::ast::ExprKind::Ident(word) if word == name) {
-                c.error(tags::D_IDENT_UNDEF, side.span, format!("failed to resolve {name}: unknown variable name"));
-                return;
-            }
-        }
+    if let ExprKind::Binary(_, a, b) = &e.kind
+        && let Some(itself) = [a, b].into_iter().find(|e| matches!(&e.kind, ExprKind::Ident(word) if word == name))
+    {
+        return c.error(tags::D_IDENT_UNDEF, itself.span, format!("failed to resolve {name}: unknown variable name"));
     }
-    if !matches!(e.kind, crate::lang::d::ast::ExprKind::Str(_) | crate::lang::d::ast::ExprKind::Int(_)) {
+    if !matches!(e.kind, ExprKind::Str(_) | ExprKind::Int(_)) {
         return;
     }
     let value = c.expr(e);

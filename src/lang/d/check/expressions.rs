@@ -10,6 +10,7 @@ use super::variables::Scope;
 use super::{aggregations, calls, declarations, indexing, members, operators, scratch, translators, variables};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as Kind, Literal, Name, Unary};
+use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement, UnaryOp};
 use crate::lang::types::{AddressSpace, Type};
@@ -235,7 +236,6 @@ fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: S
         return error_value(span);
     }
     if right.is_error() && op.is_none() {
-        // The variable is known all the same, so that only what is wrong is told.
         return right;
     }
     if *right.ty() == Type::Void {
@@ -251,17 +251,31 @@ fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: S
     }
     let left = members::with_target(c, left, a);
     let Some(target) = left.target.clone() else {
-        let named = matches!(&a.kind, Kind::Ident(name) if super::builtins::is_builtin(name));
-        let read_only =
-            named || matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. });
-        let (tag, why) = if read_only {
-            (tags::D_OP_WRITE, "operator = can only be applied to a writable variable")
-        } else {
-            (tags::D_OP_LVAL, "operator = requires modifiable lvalue as an operand")
-        };
+        let (tag, why) = why_not_assignable(a, &left);
         c.error(tag, a.span, why);
         return error_value(span);
     };
+    assign(c, op, (&left, &target), right, span)
+}
+
+/// Why nothing can be assigned to what stands on the left.
+fn why_not_assignable(a: &Ast, left: &Value) -> (Code, &'static str) {
+    let named = matches!(&a.kind, Kind::Ident(name) if super::builtins::is_builtin(name));
+    if named || matches!(left.e.kind, ExprKind::Builtin(_) | ExprKind::Deref(_) | ExprKind::Field { .. }) {
+        (tags::D_OP_WRITE, "operator = can only be applied to a writable variable")
+    } else {
+        (tags::D_OP_LVAL, "operator = requires modifiable lvalue as an operand")
+    }
+}
+
+/// An assignment of a value to a variable or a part of one.
+fn assign(
+    c: &mut Checker<'_>,
+    op: Option<Binary>,
+    (left, target): (&Value, &Target),
+    right: Value,
+    span: Span,
+) -> Value {
     let (ty, bits) = (left.ty().clone(), left.bits);
     if op.is_none() && matches!(ty, Type::Array { .. }) {
         let text = c.type_text(&ty);
@@ -279,7 +293,7 @@ fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: S
         return c.wrong(if texts { tags::D_OP_INCOMPAT } else { tags::D_OP_VFPTR }, span, message);
     }
     if op.is_none() && right.e.as_int() == Some(0) && !is_scalar(&ty) {
-        return emptied(c, &target, &ty, span);
+        return emptied(c, target, &ty, span);
     }
     let value = match op {
         None => right,
@@ -295,10 +309,10 @@ fn assignment(c: &mut Checker<'_>, op: Option<Binary>, a: &Ast, b: &Ast, span: S
         return c.wrong(tags::D_OP_INCOMPAT, span, message);
     };
     let value = match bits {
-        Some(bits) => members::with_bits(&left, value, bits, span),
+        Some(bits) => members::with_bits(left, value, bits, span),
         None => value,
     };
-    variables::assign(c, &target, value, span)
+    variables::assign(c, target, value, span)
 }
 
 /// A constant text. Bytes that are none of UTF-8 are put in where it is used.

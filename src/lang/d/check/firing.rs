@@ -4,7 +4,7 @@ use super::checker::Checker;
 use super::code::{and, binary, block, builtin, cast, choose, constant_text, int, int64, is_negative, negated};
 use super::site::SiteKind;
 use super::value::{Value, error_value, is_int, word};
-use super::{parameters, semantic, tracepoints};
+use super::{parameters, prototypes, semantic, tracepoints};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast;
 use crate::lang::source::Span;
@@ -90,10 +90,8 @@ pub fn typed_argument(c: &mut Checker<'_>, items: &[ast::Expr], span: Span) -> V
         return value;
     }
     if !is_int(value.ty()) {
-        let text = c.type_text(value.ty());
-        let message =
-            format!("args[ ] argument #1 is incompatible with prototype:\n\tprototype: integer\n\t argument: {text}");
-        return c.wrong(tags::D_PROTO_ARG, span, message);
+        prototypes::mismatch(c, "args[ ]", 1, "integer", &value, span);
+        return error_value(span);
     }
     let Some(number) = value.e.as_int().filter(|_| value.constant) else {
         return c.wrong(tags::D_ARGS_TYPE, span, "args[ ] must be indexed by an integer constant");

@@ -41,17 +41,10 @@ pub fn index(c: &mut Checker<'_>, base: &Ast, items: &[Ast], span: Span) -> Valu
     if let Some(value) = variables::element(c, base, items, span) {
         return value;
     }
-    if let Kind::Member { base: word, arrow: true, name } = &base.kind
-        && matches!(&word.kind, Kind::Ident(w) if &**w == "self" || &**w == "this")
+    if let Some((scope @ Scope::Thread, name)) = variables::named(base)
+        && !c.variables.known.contains_key(&(scope, name.clone()))
     {
-        let scope = if matches!(&word.kind, Kind::Ident(w) if &**w == "this") { Scope::Clause } else { Scope::Thread };
-        if scope == Scope::Thread && !c.variables.known.contains_key(&(scope, name.text.clone())) {
-            return c.wrong(
-                tags::D_VAR_UNDEF,
-                span,
-                format!("self->{} has not yet been declared or assigned", name.text),
-            );
-        }
+        return c.wrong(tags::D_VAR_UNDEF, span, format!("self->{name} has not yet been declared or assigned"));
     }
     let array = c.expr(base);
     let [item] = items else {

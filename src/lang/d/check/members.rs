@@ -40,6 +40,7 @@ pub fn with_target(c: &mut Checker<'_>, left: Value, a: &Ast) -> Value {
     c.expr(a)
 }
 
+/// `base.name` and `base->name`.
 pub fn member(c: &mut Checker<'_>, base: &Ast, arrow: bool, name: &Name, span: Span) -> Value {
     if let (Kind::Ident(word), true) = (&base.kind, arrow) {
         match &**word {
@@ -85,6 +86,11 @@ pub fn member(c: &mut Checker<'_>, base: &Ast, arrow: bool, name: &Name, span: S
     if arrow {
         value = c.deref(value, span);
     }
+    field(c, value, name, span)
+}
+
+/// A member of a struct.
+fn field(c: &mut Checker<'_>, value: Value, name: &Name, span: Span) -> Value {
     let Type::Struct(id) = *value.ty() else {
         if !value.is_error() {
             let text = c.type_text(value.ty());
@@ -93,13 +99,7 @@ pub fn member(c: &mut Checker<'_>, base: &Ast, arrow: bool, name: &Name, span: S
         return error_value(span);
     };
     let space = match &value.e.kind {
-        ExprKind::Deref(p) => {
-            if let Type::Ptr { space, .. } = p.ty {
-                space
-            } else {
-                AddressSpace::Kernel
-            }
-        }
+        ExprKind::Deref(pointer) if let Type::Ptr { space, .. } = pointer.ty => space,
         _ => AddressSpace::Kernel,
     };
     let Some(field) = c.types.field(id, &name.text, space) else {

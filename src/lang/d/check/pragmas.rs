@@ -41,45 +41,21 @@ fn check_one(c: &mut Checker<'_>, pragma: &Pragma, at: Span) {
         "line" | "ident" => return,
         "error" => {
             let words: Vec<&str> = pragma.words.iter().map(|w| &*w.text).collect();
-            c.error(tags::D_PRAGERR, at, format!("#error: {}", words.join(" ")));
-            return;
+            return c.error(tags::D_PRAGERR, at, format!("#error: {}", words.join(" ")));
         }
         text if text.parse::<u32>().is_ok() => return,
         text => {
-            c.error(tags::D_PRAGCTL_INVAL, at, format!("invalid control directive: #{text}"));
-            return;
+            return c.error(tags::D_PRAGCTL_INVAL, at, format!("invalid control directive: #{text}"));
         }
     }
     if !pragma.of_d {
         return;
     }
     let Some(which) = pragma.words.first() else {
-        c.error(tags::D_PRAGMA_MALFORM, at, "malformed #pragma D");
-        return;
+        return c.error(tags::D_PRAGMA_MALFORM, at, "malformed #pragma D");
     };
     match &*which.text {
-        "option" => {
-            let Some(option) = pragma.words.get(1) else {
-                c.error(tags::D_PRAGMA_MALFORM, at, "superfluous or missing arguments for #pragma option");
-                return;
-            };
-            if pragma.words.len() > 2 {
-                c.error(tags::D_PRAGMA_MALFORM, at, "superfluous arguments specified for #pragma option");
-                return;
-            }
-            let (name, value) = match option.text.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (&*option.text, None),
-            };
-            let of_the_text = matches!(name, "cpp" | "define" | "undef" | "incdir" | "stdc") || name.starts_with("cpp");
-            if of_the_text {
-                let why =
-                    format!("failed to set option '{name}': the text was read already; it is for the command line");
-                c.error(tags::D_PRAGMA_OPTSET, at, why);
-            } else if let Err(why) = c.options.set(name, value) {
-                c.error(tags::D_PRAGMA_OPTSET, at, why);
-            }
-        }
+        "option" => option(c, pragma, at),
         "attributes" | "binding" => {
             if pragma.words.len() < 3 {
                 c.error(tags::D_PRAGMA_MALFORM, at, format!("malformed #pragma {}", which.text));
@@ -96,5 +72,26 @@ fn check_one(c: &mut Checker<'_>, pragma: &Pragma, at: Span) {
         }
         "line" => {}
         other => c.error(tags::D_PRAGMA_INVAL, at, format!("invalid D pragma: {other}")),
+    }
+}
+
+/// `#pragma D option name` and `name=value`.
+fn option(c: &mut Checker<'_>, pragma: &Pragma, at: Span) {
+    let Some(option) = pragma.words.get(1) else {
+        return c.error(tags::D_PRAGMA_MALFORM, at, "superfluous or missing arguments for #pragma option");
+    };
+    if pragma.words.len() > 2 {
+        return c.error(tags::D_PRAGMA_MALFORM, at, "superfluous arguments specified for #pragma option");
+    }
+    let (name, value) = match option.text.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (&*option.text, None),
+    };
+    let of_the_text = matches!(name, "define" | "undef" | "incdir" | "stdc") || name.starts_with("cpp");
+    if of_the_text {
+        let why = format!("failed to set option '{name}': the text was read already; it is for the command line");
+        c.error(tags::D_PRAGMA_OPTSET, at, why);
+    } else if let Err(why) = c.options.set(name, value) {
+        c.error(tags::D_PRAGMA_OPTSET, at, why);
     }
 }

@@ -15,51 +15,95 @@ use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{self, Clause};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
-use crate::lang::typed::{ActionKind, BinaryOp, Block, Builtin, Expr, Probe, Statement, StatementKind};
+use crate::lang::typed::{ActionKind, BinaryOp, Block, Builtin, Expr, LocalId, Probe, Statement, StatementKind};
 use crate::lang::types::Type;
 
-/// Probes that one program is for, with the numbers of its clauses.
-type Group = (Vec<usize>, SiteKind, Vec<Found>);
+/// Probes that one program is for.
+struct Group {
+    /// The numbers of its clauses.
+    clauses: Vec<usize>,
+    kind: SiteKind,
+    found: Vec<Found>,
+}
+
+/// What the descriptions of all clauses name.
+#[derive(Default)]
+struct Named {
+    /// Each probe with the numbers of its clauses, in the order of the text.
+    probes: Vec<(Found, Vec<usize>)>,
+    /// Clauses that run when one fails.
+    errors: Vec<usize>,
+    /// Clauses without a probe.
+    absent: Vec<usize>,
+}
 
 /// What probes have in common that are one program: their clauses, their kind, how many arguments may be read, and how
 /// they are moved.
 type GroupKey = (Vec<usize>, SiteKind, u32, Option<&'static Call>);
 
+/// Makes programs of the clauses; `arguments` is how many arguments of system calls they read.
 pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
-    let mut order: Vec<(Found, Vec<usize>)> = Vec::new();
+    let named = named(c, clauses);
+    let errors: Vec<(usize, &Clause)> = named.errors.iter().map(|n| (*n, clauses[*n])).collect();
+    let groups = groups(named, arguments);
+    if !errors.is_empty() && groups.is_empty() {
+        // They are checked, although nothing runs them.
+        c.frame = Frame::default();
+        error_clauses(c, &errors, 0, (int64(0, Span::default()), int(0, Type::U64, Span::default())));
+    }
+    let mut known = vec![false; clauses.len()];
+    for group in &groups {
+        let last = group.clauses.last().copied().unwrap_or(0);
+        if group.kind == SiteKind::Absent {
+            before(c, last + 1, clauses, &groups, &mut known);
+            continue;
+        }
+        before(c, last, clauses, &groups, &mut known);
+        let bodies: Vec<(usize, &Clause)> = group.clauses.iter().map(|n| (*n, clauses[*n])).collect();
+        probe(c, &bodies, group, &errors);
+        group.clauses.iter().for_each(|number| known[*number] = true);
+    }
+}
+
+fn named(c: &mut Checker<'_>, clauses: &[&Clause]) -> Named {
+    let mut named = Named::default();
     let mut places: HashMap<descriptions::Key, usize> = HashMap::new();
-    let mut errors = Vec::new();
-    let (mut absent, mut matched, mut told_as) = (Vec::new(), 0_u32, 0_u32);
+    let (mut matched, mut descriptions_before) = (0, 0);
     for (number, clause) in clauses.iter().enumerate() {
-        let mut any = false;
+        let matched_before = matched;
         for spec in &clause.probes {
-            told_as += 1;
             for found in descriptions::expand(c, spec) {
-                any = true;
                 matched += 1;
                 if found.target.is_none() {
-                    errors.push(number);
+                    named.errors.push(number);
                     continue;
                 }
                 let place = *places.entry(found.key()).or_insert_with(|| {
-                    order.push((found.clone(), Vec::new()));
-                    order.len() - 1
+                    named.probes.push((found.clone(), Vec::new()));
+                    named.probes.len() - 1
                 });
-                if order[place].1.last() != Some(&number) {
-                    order[place].1.push(number);
-                    order[place].0.clauses.push(told_as - 1);
+                let (probe, list) = &mut named.probes[place];
+                if list.last() != Some(&number) {
+                    list.push(number);
+                    probe.clauses.push(descriptions_before);
                 }
             }
+            descriptions_before += 1;
         }
-        if !any && c.options.zdefs {
-            absent.push(number);
+        if matched == matched_before && c.options.zdefs {
+            named.absent.push(number);
         }
     }
-    errors.dedup();
+    named.errors.dedup();
     c.program.matched = matched;
-    // A variable gets its type by the first clause of the text that assigns to it.
+    named
+}
+
+/// Puts probes together that can be one program, in an order in which a variable gets its type by the first clause of the
+/// text that assigns to it.
+fn groups(named: Named, arguments: u8) -> Vec<Group> {
     let mut groups: BTreeMap<GroupKey, Vec<Found>> = BTreeMap::new();
-    for (position, (found, list)) in order.into_iter().enumerate() {
+    for (position, (found, list)) in named.probes.into_iter().enumerate() {
         // A record can't be read beyond its end: calls with fewer arguments than are read have a program of their own.
         let alone = match found.kind {
             SiteKind::Entry => u32::from(found.arguments.min(arguments)),
@@ -68,30 +112,10 @@ pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
         };
         groups.entry((list, found.kind, alone, found.moved())).or_default().push(found);
     }
-    for number in &absent {
-        groups.entry((vec![*number], SiteKind::Absent, 0, None)).or_default();
+    for number in named.absent {
+        groups.entry((vec![number], SiteKind::Absent, 0, None)).or_default();
     }
-    let errors: Vec<(usize, &Clause)> = errors.into_iter().map(|n| (n, clauses[n])).collect();
-    if !errors.is_empty() && groups.is_empty() {
-        // They are checked, although nothing runs them.
-        c.frame = Frame::default();
-        error_clauses(c, &errors, 0, (int64(0, Span::default()), int(0, Type::U64, Span::default())));
-    }
-    let groups: Vec<Group> = groups.into_iter().map(|((list, kind, ..), found)| (list, kind, found)).collect();
-    let mut known = vec![false; clauses.len()];
-    for group in &groups {
-        let last = group.0.last().copied().unwrap_or(0);
-        if group.1 == SiteKind::Absent {
-            before(c, last + 1, clauses, &groups, &mut known);
-            continue;
-        }
-        before(c, last, clauses, &groups, &mut known);
-        let bodies: Vec<(usize, &Clause)> = group.0.iter().map(|n| (*n, clauses[*n])).collect();
-        probe(c, &bodies, group, &errors);
-        for number in &group.0 {
-            known[*number] = true;
-        }
-    }
+    groups.into_iter().map(|((clauses, kind, ..), found)| Group { clauses, kind, found }).collect()
 }
 
 /// What clauses above one make known may be named in it, those of other programs and of absent probes (`-Z`), too.
@@ -99,12 +123,12 @@ pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
 /// told of an absent probe is none.
 fn before(c: &mut Checker<'_>, end: usize, clauses: &[&Clause], groups: &[Group], known: &mut [bool]) {
     for (number, clause) in clauses.iter().enumerate().take(end) {
-        let Some((_, kind, found)) = groups.iter().find(|(list, ..)| list.contains(&number)) else { continue };
+        let Some(group) = groups.iter().find(|group| group.clauses.contains(&number)) else { continue };
         if std::mem::replace(&mut known[number], true) {
             continue;
         }
         let (told, actions) = (c.diagnostics.len(), c.program.actions.len());
-        c.frame = Frame { site: site(*kind, found, 0), ..Frame::default() };
+        c.frame = Frame { site: site(group.kind, &group.found, 0), ..Frame::default() };
         if c.frame.site.place.as_ref().is_some_and(|place| place.begin.is_some()) {
             c.frame.site.since = Some(c.local("%since", Type::U64));
         }
@@ -115,73 +139,39 @@ fn before(c: &mut Checker<'_>, end: usize, clauses: &[&Clause], groups: &[Group]
     }
 }
 
-fn probe(c: &mut Checker<'_>, clauses: &[(usize, &Clause)], (_, kind, found): &Group, errors: &[(usize, &Clause)]) {
+/// The program of a group.
+fn probe(c: &mut Checker<'_>, clauses: &[(usize, &Clause)], group: &Group, errors: &[(usize, &Clause)]) {
+    let Group { kind, found, .. } = group;
     c.frame = Frame::default();
     let names: Vec<u32> = found.iter().map(|f| name(c, &f.name)).collect();
     c.frame.site = site(*kind, found, c.program.probe_ids[names[0] as usize]);
     let span = clauses.first().map_or(Span::default(), |(_, clause)| head(clause));
     let begun = begun::of_place(c, span);
-    let told_as = found.first().map_or_else(Vec::new, |f| f.clauses.clone());
-    let fault = c.local("%fault", Type::I64);
-    let address = c.local("%address", Type::U64);
+    let fault = (c.local("%fault", Type::I64), c.local("%address", Type::U64));
     let mut body = Vec::new();
     for (position, (number, clause)) in clauses.iter().enumerate() {
-        let told_as = told_as.get(position).copied().unwrap_or(*number as u32);
-        c.frame.fault = Some((fault, address));
-        let at = head(clause);
-        let (before, earlier) = (c.frame.exited, body.len());
-        let statements = check_clause(c, *number, clause);
-        let zero = |l, ty: Type| set(l, int(0, ty, at));
-        body.extend(scratch::reset_scratch(&c.frame, at));
-        body.push(zero(fault, Type::I64));
-        body.push(zero(address, Type::U64));
-        body.push(statement(StatementKind::Unroll(1, Block::new(statements)), at));
-        c.frame.fault = None;
-        let value = |l, ty: Type| read_as(l, ty, at);
-        let told = (value(fault, Type::I64), value(address, Type::U64));
-        let kind = ActionKind::Fault { clause: told_as, lines: Arc::clone(&c.lines) };
-        let action = c.action(kind, vec![Type::I64, Type::U64], at);
-        let report = StatementKind::Report { action, values: vec![told.0.clone(), told.1.clone()] };
-        let mut handler = vec![statement(report, at)];
-        let site = c.frame.site.clone();
-        let cause = binary(BinaryOp::BitAnd, told.0.clone(), int64(255, at));
-        handler.extend(error_clauses(c, errors, told_as, (cause, told.1.clone())));
-        c.frame.site = site;
-        let failed = binary(BinaryOp::Ne, told.0, int64(0, at));
-        body.push(when(failed, handler));
-        if let Some(exited) = before {
-            let rest = Block::new(body.split_off(earlier));
-            let over = read(exited, at);
-            body.push(statement(StatementKind::If(not(over), rest, Block::default()), at));
+        let told_as = found.first().and_then(|f| f.clauses.get(position)).copied().unwrap_or(*number as u32);
+        let exited = c.frame.exited;
+        let statements = clause_and_faults(c, (*number, clause), told_as, fault, errors);
+        match exited {
+            Some(exited) => body.push(when(not(read(exited, head(clause))), statements)),
+            None => body.extend(statements),
         }
     }
-    if let Some(exited) = c.frame.exited {
-        body.insert(0, set(exited, int64(0, span)));
-    }
     recording::size_of_recorded(&mut c.frame);
-    if let Some(now) = c.frame.now {
-        body.insert(0, set(now, int(0, Type::U64, span)));
-    }
-    if let Some(none) = paths::no_words(&c.frame, span) {
-        body.insert(0, none);
-    }
+    let mut body: Vec<Statement> = first_values(&c.frame, span).chain(body).collect();
     if let Some(begun) = begun {
         body = begun::within(c, begun, body, span);
     }
     if let Some(when) = c.frame.site.place.as_ref().and_then(|place| place.when()) {
-        let condition = semantic::condition_of_row(c, when, span);
-        let whole = Block::new(std::mem::take(&mut body));
-        body.push(statement(StatementKind::If(condition, whole, Block::default()), span));
+        body = only_where(c, when, body, span);
     }
     let returns = *kind == SiteKind::Return;
     if let Some(when) = c.frame.site.call.take().and_then(|call| call.condition(returns)) {
         c.frame.site.arguments = MOST_ARGUMENTS;
-        let condition = semantic::condition_of_row(c, &when, span);
-        let whole = Block::new(std::mem::take(&mut body));
-        body.push(statement(StatementKind::If(condition, whole, Block::default()), span));
+        body = only_where(c, &when, body, span);
     }
     let frame = std::mem::take(&mut c.frame);
-    let many = found.len() > 1;
     if let (Some(begun), Some(place)) = (begun, &frame.site.place) {
         let program = begun::program(c, begun, place, names[0], span);
         c.program.probes.extend(program);
@@ -192,13 +182,55 @@ fn probe(c: &mut Checker<'_>, clauses: &[(usize, &Clause)], (_, kind, found): &G
         predicate: None,
         body: Block::new(body),
         locals: frame.locals,
-        needs_probe_id: many,
+        needs_probe_id: found.len() > 1,
         alone: false,
         traced: false,
-        fault: Some(fault),
+        fault: Some(fault.0),
         span,
         head: span,
     });
+}
+
+/// A clause, which a fault leaves, and what is done then: the fault is told by the number `told_as`, and clauses for errors
+/// run.
+fn clause_and_faults(
+    c: &mut Checker<'_>,
+    (number, clause): (usize, &Clause),
+    told_as: u32,
+    (fault, address): (LocalId, LocalId),
+    errors: &[(usize, &Clause)],
+) -> Vec<Statement> {
+    let at = head(clause);
+    c.frame.fault = Some((fault, address));
+    let own = check_clause(c, number, clause);
+    c.frame.fault = None;
+    let kind = ActionKind::Fault { clause: told_as, lines: Arc::clone(&c.lines) };
+    let action = c.action(kind, vec![Type::I64, Type::U64], at);
+    let (cause, place) = (read(fault, at), read_as(address, Type::U64, at));
+    let report = StatementKind::Report { action, values: vec![cause.clone(), place.clone()] };
+    let mut handler = vec![statement(report, at)];
+    let site = c.frame.site.clone();
+    let reset = scratch::reset_scratch(&c.frame, at);
+    let code = binary(BinaryOp::BitAnd, cause.clone(), int64(255, at));
+    handler.extend(error_clauses(c, errors, told_as, (code, place)));
+    c.frame.site = site;
+    let failed = binary(BinaryOp::Ne, cause, int64(0, at));
+    let begin = [set(fault, int64(0, at)), set(address, int(0, Type::U64, at))];
+    let own = statement(StatementKind::Unroll(1, Block::new(own)), at);
+    reset.into_iter().chain(begin).chain([own, when(failed, handler)]).collect()
+}
+
+/// Gives the firing's own variables their first values.
+fn first_values(frame: &Frame, span: Span) -> impl Iterator<Item = Statement> {
+    let now = frame.now.map(|now| set(now, int(0, Type::U64, span)));
+    let exited = frame.exited.map(|exited| set(exited, int64(0, span)));
+    [paths::no_words(frame, span), now, exited].into_iter().flatten()
+}
+
+/// What runs only where a condition of a row holds.
+fn only_where(c: &mut Checker<'_>, condition: &str, body: Vec<Statement>, span: Span) -> Vec<Statement> {
+    let condition = semantic::condition_of_row(c, condition, span);
+    vec![Statement { span, ..when(condition, body) }]
 }
 
 /// The index of a probe's name, with its number beside it.

@@ -169,6 +169,15 @@ pub fn count_arguments(c: &mut Checker<'_>, f: &Function, given: usize, span: Sp
     false
 }
 
+/// Tells of an argument of a type that the function (`name` as messages have it) does not take.
+pub fn mismatch(c: &mut Checker<'_>, name: &str, number: usize, wanted: &str, value: &Value, at: Span) {
+    let text = c.type_text(value.ty());
+    let message = format!(
+        "{name} argument #{number} is incompatible with prototype:\n\tprototype: {wanted}\n\t argument: {text}"
+    );
+    c.error(tags::D_PROTO_ARG, at, message);
+}
+
 /// A pointer that points nowhere: a text that is none.
 fn is_null(value: &Value) -> bool {
     is_scalar(value.ty()) && value.e.as_int() == Some(0)
@@ -195,19 +204,13 @@ pub fn arguments(c: &mut Checker<'_>, f: &Function, items: &[Ast]) -> Option<Vec
             fine = false;
         } else if !fits {
             fine = false;
-            let text = c.type_text(&ty);
             let wanted = match f.parameters[number] {
                 Text => "const char *",
                 Pointer => "void *",
                 Address => "uintptr_t",
                 _ => "int",
             };
-            let number = number + 1;
-            let message = format!(
-                "{}( ) argument #{number} is incompatible with prototype:\n\tprototype: {wanted}\n\t argument: {text}",
-                f.name
-            );
-            c.error(tags::D_PROTO_ARG, item.span, message);
+            mismatch(c, &format!("{}( )", f.name), number + 1, wanted, &value, item.span);
         }
         values.push(value);
     }

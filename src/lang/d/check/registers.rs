@@ -3,8 +3,9 @@
 use super::checker::Checker;
 use super::code::{builtin, call, cast, int};
 use super::frame::Frame;
+use super::prototypes;
 use super::site::SiteKind;
-use super::value::{Value, is_int};
+use super::value::{Value, error_value, is_int};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::Expr as Ast;
 use crate::lang::source::Span;
@@ -81,11 +82,8 @@ pub fn user_register(c: &mut Checker<'_>, items: &[Ast], span: Span) -> Value {
         return index;
     }
     let Some(place) = index.e.as_int().filter(|_| is_int(index.ty())) else {
-        let text = c.type_text(index.ty());
-        let message = format!(
-            "uregs[ ] argument #1 is incompatible with prototype:\n\tprototype: integer constant\n\t argument: {text}"
-        );
-        return c.wrong(tags::D_PROTO_ARG, span, message);
+        prototypes::mismatch(c, "uregs[ ]", 1, "integer constant", &index, span);
+        return error_value(span);
     };
     if place < WORDS {
         let base = builtin(Builtin::UserRegisters, Type::U64, span);

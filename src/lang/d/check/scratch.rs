@@ -12,6 +12,7 @@ use super::frame::{Frame, Scratch};
 use std::sync::Arc;
 
 use super::checker::Checker;
+use super::prototypes;
 use super::value::{Target, Value, decay, error_value, word};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
@@ -249,11 +250,7 @@ fn address_in_scratch(c: &mut Checker<'_>, function: &str, number: usize, value:
     if matches!(value.ty(), Type::Ptr { .. }) {
         return Some(cast(value.e, &Type::U64));
     }
-    let text = c.type_text(value.ty());
-    let message = format!(
-        "{function}( ) argument #{number} is incompatible with prototype:\n\tprototype: alloca *\n\t argument: {text}"
-    );
-    c.error(tags::D_PROTO_ARG, value.span(), message);
+    prototypes::mismatch(c, &format!("{function}( )"), number, "alloca *", &value, value.span());
     None
 }
 

@@ -150,6 +150,19 @@ fn this_local(c: &mut Checker<'_>, name: &Arc<str>) -> Option<crate::lang::typed
     Some(local)
 }
 
+/// The variable that an expression names: `name`, `self->name` or `this->name`.
+pub fn named(e: &ast::Expr) -> Option<(Scope, Arc<str>)> {
+    match &e.kind {
+        ast::ExprKind::Ident(name) => Some((Scope::Global, name.clone())),
+        ast::ExprKind::Member { base, arrow: true, name } => match &base.kind {
+            ast::ExprKind::Ident(word) if &**word == "self" => Some((Scope::Thread, name.text.clone())),
+            ast::ExprKind::Ident(word) if &**word == "this" => Some((Scope::Clause, name.text.clone())),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The variable that an assignment names, made known when it is new.
 pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Value> {
     let ty = match ty {
@@ -162,15 +175,7 @@ pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Va
         ast::ExprKind::Index(base, items) => (&**base, Some(items)),
         _ => (target, None),
     };
-    let (scope, name) = match &base.kind {
-        ast::ExprKind::Ident(name) => (Scope::Global, name.clone()),
-        ast::ExprKind::Member { base, arrow: true, name } => match &base.kind {
-            ast::ExprKind::Ident(word) if &**word == "self" => (Scope::Thread, name.text.clone()),
-            ast::ExprKind::Ident(word) if &**word == "this" => (Scope::Clause, name.text.clone()),
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let (scope, name) = named(base)?;
     if matches!(&*name, "self" | "this") {
         return None;
     }
@@ -178,13 +183,7 @@ pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Va
         Scope::Clause => this_local(c, &name).is_some(),
         _ => c.variables.known.contains_key(&(scope, name.clone())),
     };
-    let taken = scope == Scope::Global
-        && (c.inlines.contains_key(&name)
-            || super::prototypes::is_function(&name)
-            || builtins::is_builtin(&name)
-            || c.types.enumerators.contains_key(&name)
-            || c.frame.site.inline_arguments.contains_key(&name));
-    if known || taken {
+    if known || scope == Scope::Global && is_taken(c, &name) {
         return None;
     }
     if !is_scalar(&ty) && !matches!(ty, Type::Str { .. } | Type::Struct(_) | Type::Array { .. } | Type::Inet) {
@@ -213,6 +212,15 @@ pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Va
     let types: Vec<Type> = keys.iter().map(|e| e.ty.clone()).collect();
     let variable = declare(c, scope, &name, ty, types, true, span);
     Some(value_of(&variable, full_key(scope, keys, span), span))
+}
+
+/// Whether a plain name is that of something else.
+fn is_taken(c: &Checker<'_>, name: &str) -> bool {
+    c.inlines.contains_key(name)
+        || super::prototypes::is_function(name)
+        || builtins::is_builtin(name)
+        || c.types.enumerators.contains_key(name)
+        || c.frame.site.inline_arguments.contains_key(name)
 }
 
 /// An element, or a variable with `->`, whose first use is behind `!`, `-` or `~`: a number of 64 bits from then on.
@@ -260,14 +268,7 @@ pub fn key_part(c: &mut Checker<'_>, e: &ast::Expr) -> Expr {
 
 /// An element of an associative array; `None` when the base is none.
 pub fn element(c: &mut Checker<'_>, base: &ast::Expr, items: &[ast::Expr], span: Span) -> Option<Value> {
-    let (scope, name) = match &base.kind {
-        ast::ExprKind::Ident(name) => (Scope::Global, name.clone()),
-        ast::ExprKind::Member { base, arrow: true, name } => match &base.kind {
-            ast::ExprKind::Ident(word) if &**word == "self" => (Scope::Thread, name.text.clone()),
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let (scope, name) = named(base)?;
     if let Some(inline) = c.inlines.get(&name).filter(|i| scope == Scope::Global && !i.keys.is_empty()).cloned() {
         let arguments: Vec<Value> = items.iter().map(|e| c.expr(e)).collect();
         return Some(put_in(c, &inline, &arguments, span));

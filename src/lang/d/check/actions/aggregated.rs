@@ -1,15 +1,16 @@
 //! Actions on aggregations: printing and changing them.
 
-use super::super::actions::format;
-use super::super::recording;
-use super::super::variables::table::Variables;
 use std::sync::Arc;
 
 use super::super::checker::Checker;
 use super::super::prototypes::Function;
+use super::super::recording;
 use super::super::value::{is_int, is_text, word};
+use super::super::variables::table::Variables;
+use super::format;
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
+use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
 use crate::lang::typed::{MapStorage, Statement};
 use crate::lang::types::Type;
@@ -17,12 +18,7 @@ use crate::model::bytes;
 use crate::model::d::{Format, Item};
 
 /// Arguments of aggregations that are printed or changed: their map.
-fn named_aggregation(
-    c: &mut Checker<'_>,
-    name: &str,
-    item: &Ast,
-    tags: (crate::lang::diagnostic::Code, crate::lang::diagnostic::Code),
-) -> Option<u32> {
+fn named_aggregation(c: &mut Checker<'_>, name: &str, item: &Ast, tags: (Code, Code)) -> Option<u32> {
     let Kind::Aggregation(aggregation) = &item.kind else {
         c.error(
             tags.0,
@@ -86,45 +82,47 @@ pub fn change(c: &mut Checker<'_>, f: &Function, items: &[Ast], span: Span, out:
 
 pub fn printa(c: &mut Checker<'_>, items: &[Ast], span: Span) {
     let (format, rest) = match &items[0].kind {
-        Kind::Str(text) => {
-            if text.is_empty() {
-                c.error(tags::D_PRINTF_FMT_EMPTY, span, "printa( ) format string is empty");
-                return;
-            }
-            match Format::parse(&bytes::hold(text, None)) {
-                Ok(format) => (Some(format), &items[1..]),
-                Err(why) => {
-                    c.error(tags::D_SYNTAX, span, format!("printa( ) {why}"));
-                    return;
-                }
-            }
-        }
+        Kind::Str(text) => match parsed(text) {
+            Ok(format) => (Some(format), &items[1..]),
+            Err((code, why)) => return c.error(code, span, format!("printa( ) {why}")),
+        },
         _ => (None, items),
     };
-    if rest.is_empty() || (format.is_none() && !matches!(rest[0].kind, Kind::Aggregation(_))) {
-        if format.is_none() && !matches!(items[0].kind, Kind::Aggregation(_)) {
-            c.error(
-                tags::D_PRINTA_AGGARG,
-                span,
-                "printa( ) argument is incompatible with prototype: an aggregation is expected",
-            );
-        } else {
-            c.error(
-                tags::D_PRINTA_PROTO,
-                span,
-                "printa( ) prototype mismatch: an aggregation is expected behind the format",
-            );
-        }
+    if format.is_none() && !matches!(items[0].kind, Kind::Aggregation(_)) {
+        let message = "printa( ) argument is incompatible with prototype: an aggregation is expected";
+        return c.error(tags::D_PRINTA_AGGARG, span, message);
+    }
+    if rest.is_empty() {
+        let message = "printa( ) prototype mismatch: an aggregation is expected behind the format";
+        return c.error(tags::D_PRINTA_PROTO, span, message);
+    }
+    let Some((maps, keys)) = printed(c, rest) else { return };
+    // Of absent probes' aggregations alone nothing is printed, whatever the format asks for.
+    let is_empty = maps.iter().all(|map| is_guessed(&c.variables, *map));
+    if let Some(format) = &format
+        && !is_empty
+        && !format::fits_keys(c, format, &keys, span)
+    {
         return;
     }
+    recording::records(c, span, false);
+    c.frame.items.push(Item::Printa { format: format.map(Arc::new), maps });
+}
+
+fn parsed(text: &[u8]) -> Result<Format, (Code, String)> {
+    if text.is_empty() {
+        return Err((tags::D_PRINTF_FMT_EMPTY, "format string is empty".to_owned()));
+    }
+    Format::parse(&bytes::hold(text, None)).map_err(|why| (tags::D_SYNTAX, why.to_string()))
+}
+
+/// The maps of aggregations that are printed side by side, and the types of their keys, which are alike.
+fn printed(c: &mut Checker<'_>, items: &[Ast]) -> Option<(Vec<u32>, Vec<Type>)> {
     let mut maps = Vec::new();
     let mut keys: Option<Vec<Type>> = None;
-    for item in rest {
-        let Some(map) = named_aggregation(c, "printa", item, (tags::D_PRINTA_AGGARG, tags::D_PRINTA_AGGBAD)) else {
-            return;
-        };
-        let Kind::Aggregation(name) = &item.kind else { return };
-        maps.push(map);
+    for item in items {
+        maps.push(named_aggregation(c, "printa", item, (tags::D_PRINTA_AGGARG, tags::D_PRINTA_AGGBAD))?);
+        let Kind::Aggregation(name) = &item.kind else { return None };
         let known = &c.variables.aggregates[name];
         if known.guessed {
             continue;
@@ -134,20 +132,11 @@ pub fn printa(c: &mut Checker<'_>, items: &[Ast], span: Span) {
             let tag = if first.len() == own.len() { tags::D_PRINTA_AGGPROTO } else { tags::D_PRINTA_AGGKEY };
             let message = format!("printa( ) aggregation {name} has other keys than the first one");
             c.error(tag, item.span, message);
-            return;
+            return None;
         }
         keys.get_or_insert(own);
     }
-    // Of absent probes' aggregations alone nothing is printed, whatever the format asks for.
-    let (checked, none) = (keys.unwrap_or_default(), maps.iter().all(|map| is_guessed(&c.variables, *map)));
-    if let Some(format) = &format
-        && !none
-        && !format::fits_keys(c, format, &checked, span)
-    {
-        return;
-    }
-    recording::records(c, span, false);
-    c.frame.items.push(Item::Printa { format: format.map(Arc::new), maps });
+    Some((maps, keys.unwrap_or_default()))
 }
 
 fn is_guessed(variables: &Variables, map: u32) -> bool {

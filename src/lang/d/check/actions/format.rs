@@ -9,11 +9,12 @@ use super::super::value::{Value, decay, is_int, is_scalar, is_text, word};
 use super::super::{declarations, recording};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
+use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Statement};
 use crate::lang::types::Type;
 use crate::model::bytes;
-use crate::model::d::{Count, Format, Item};
+use crate::model::d::{Conversion, Count, Format, Item};
 
 pub fn printf(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Statement>) {
     let Kind::Str(text) = &items[0].kind else {
@@ -35,7 +36,7 @@ pub fn printf(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Stat
     }
     let text = bytes::hold(text, None);
     recording::records(c, span, true);
-    if let Some((format, values)) = format(c, "printf", &text, &items[1..], span, out) {
+    if let Some((format, values)) = format(c, "printf", &text, &items[1..], span) {
         let first = c.frame.values.len() + 1;
         for value in values {
             recording::keep(c, value, out);
@@ -45,20 +46,13 @@ pub fn printf(c: &mut Checker<'_>, items: &[Ast], span: Span, out: &mut Vec<Stat
 }
 
 /// A format and its values, checked against each other.
-pub fn format(
-    c: &mut Checker<'_>,
-    name: &str,
-    text: &str,
-    items: &[Ast],
-    span: Span,
-    _: &mut Vec<Statement>,
-) -> Option<(Format, Vec<Expr>)> {
+pub fn format(c: &mut Checker<'_>, name: &str, text: &str, items: &[Ast], span: Span) -> Option<(Format, Vec<Expr>)> {
     if let Some(at) = items.iter().position(|e| matches!(e.kind, Kind::Aggregation(_))) {
         let message = format!("{name}( ) argument #{} is an aggregation: use printa( )", at + 2);
         c.error(tags::D_PRINTF_ARG_TYPE, items[at].span, message);
         return None;
     }
-    let mut values: Vec<Value> = items.iter().map(|e| c.expr(e)).collect();
+    let values: Vec<Value> = items.iter().map(|e| c.expr(e)).collect();
     if values.iter().any(Value::is_error) {
         return None;
     }
@@ -69,76 +63,64 @@ pub fn format(
             return None;
         }
     };
+    let mut rest = values.into_iter();
     let mut taken = Vec::new();
-    let mut rest = values.drain(..);
-    for (number, conversion) in format.conversions().enumerate() {
-        let number = number + 1;
-        if conversion.aggregation {
-            let message =
-                format!("{name}( ) conversion #{number} (%@{}) prints an aggregation: use printa( )", conversion.kind);
-            c.error(tags::D_PRINTF_AGG_CONV, span, message);
-            return None;
-        }
-        for count in [conversion.width, conversion.precision] {
-            if count != Some(Count::Value) {
-                continue;
-            }
-            let Some(value) = rest.next() else {
-                c.error(
-                    tags::D_PRINTF_DYN_PROTO,
-                    span,
-                    format!(
-                        "{name}( ) prototype mismatch: conversion #{number} is missing a corresponding \"*\" argument"
-                    ),
-                );
-                return None;
-            };
-            if !is_int(value.ty()) {
-                c.error(
-                    tags::D_PRINTF_DYN_TYPE,
-                    span,
-                    format!("{name}( ) argument for the \"*\" of conversion #{number} must be of integer type"),
-                );
+    for (number, conversion) in (1..).zip(format.conversions()) {
+        match values_of(c, conversion, number, &mut rest) {
+            Ok(values) => taken.extend(values),
+            Err((code, why)) => {
+                c.error(code, span, format!("{name}( ) {why}"));
                 return None;
             }
-            taken.push(cast(value.e, &Type::I32));
         }
-        let Some(value) = rest.next() else {
-            let message = format!(
-                "{name}( ) prototype mismatch: conversion #{number} (%{}) is missing a corresponding value argument",
-                conversion.kind
-            );
-            c.error(tags::D_PRINTF_ARG_PROTO, span, message);
-            return None;
-        };
-        let floating = declarations::floating_size(c, value.ty()).is_some() && is_floating(conversion.kind);
-        if !floating && !fits(conversion.kind, &conversion.length, value.ty()) {
-            let text = c.type_text(value.ty());
-            let message = format!(
-                "{name}( ) argument #{} is incompatible with conversion #{number}: %{} of {text}",
-                number + 1,
-                conversion.kind
-            );
-            c.error(tags::D_PRINTF_ARG_TYPE, span, message);
-            return None;
-        }
-        let e = printed(c, conversion.kind, value);
-        taken.push(e);
     }
     if rest.next().is_some() {
-        drop(rest);
         let (given, wanted) = (items.len(), taken.len());
-        c.error(
-            tags::D_PRINTF_ARG_EXTRA,
-            span,
-            format!(
-                "{name}( ) prototype mismatch: only {wanted} arguments required by this format string, {given} given"
-            ),
-        );
+        let why = format!("only {wanted} arguments required by this format string, {given} given");
+        c.error(tags::D_PRINTF_ARG_EXTRA, span, format!("{name}( ) prototype mismatch: {why}"));
         return None;
     }
-    drop(rest);
     Some((format, taken))
+}
+
+/// What a conversion prints: its width and precision where they are values, and the value.
+fn values_of(
+    c: &mut Checker<'_>,
+    conversion: &Conversion,
+    number: usize,
+    rest: &mut impl Iterator<Item = Value>,
+) -> Result<Vec<Expr>, (Code, String)> {
+    let kind = conversion.kind;
+    if conversion.aggregation {
+        let why = format!("conversion #{number} (%@{kind}) prints an aggregation: use printa( )");
+        return Err((tags::D_PRINTF_AGG_CONV, why));
+    }
+    let mut taken = Vec::new();
+    for _ in [conversion.width, conversion.precision].into_iter().filter(|count| *count == Some(Count::Value)) {
+        let Some(value) = rest.next() else {
+            let why = format!("prototype mismatch: conversion #{number} is missing a corresponding \"*\" argument");
+            return Err((tags::D_PRINTF_DYN_PROTO, why));
+        };
+        if !is_int(value.ty()) {
+            let why = format!("argument for the \"*\" of conversion #{number} must be of integer type");
+            return Err((tags::D_PRINTF_DYN_TYPE, why));
+        }
+        taken.push(cast(value.e, &Type::I32));
+    }
+    let Some(value) = rest.next() else {
+        let why =
+            format!("prototype mismatch: conversion #{number} (%{kind}) is missing a corresponding value argument");
+        return Err((tags::D_PRINTF_ARG_PROTO, why));
+    };
+    let floating = declarations::floating_size(c, value.ty()).is_some() && is_floating(kind);
+    if !floating && !fits(kind, &conversion.length, value.ty()) {
+        let text = c.type_text(value.ty());
+        let argument = number + 1;
+        let why = format!("argument #{argument} is incompatible with conversion #{number}: %{kind} of {text}");
+        return Err((tags::D_PRINTF_ARG_TYPE, why));
+    }
+    taken.push(printed(c, kind, value));
+    Ok(taken)
 }
 
 fn printed(c: &mut Checker<'_>, kind: char, value: Value) -> Expr {
@@ -183,47 +165,38 @@ fn date(program: &mut Program, format: &str, value: Value) -> Expr {
     call(crate::lang::typed::Intrinsic::Strftime, arguments, Type::Timestamp, span)
 }
 
+/// Whether a format prints keys of these types; says why where it does not.
 pub fn fits_keys(c: &mut Checker<'_>, format: &Format, keys: &[Type], span: Span) -> bool {
-    let mut next = keys.iter();
-    for (number, conversion) in format.conversions().enumerate() {
-        for _ in [conversion.width, conversion.precision].into_iter().filter(|c| *c == Some(Count::Value)) {
-            if !conversion.aggregation && next.next().is_some_and(is_int) {
-                continue;
-            }
-            let number = number + 1;
-            let message = format!("printa( ) conversion #{number} has a \"*\", which has no number in the key");
-            c.error(tags::D_PRINTF_DYN_PROTO, span, message);
-            return false;
-        }
-        if conversion.aggregation {
-            if !"dioxXu".contains(conversion.kind) {
-                c.error(
-                    tags::D_PRINTF_ARG_TYPE,
-                    span,
-                    format!(
-                        "printa( ) conversion #{} (%@{}) does not print an aggregation",
-                        number + 1,
-                        conversion.kind
-                    ),
-                );
-                return false;
-            }
-            continue;
-        }
-        let Some(key) = next.next() else {
-            c.error(tags::D_PRINTF_ARG_PROTO, span, format!("printa( ) conversion #{} is missing a key", number + 1));
-            return false;
-        };
-        if !fits(conversion.kind, &conversion.length, key) {
-            c.error(
-                tags::D_PRINTF_ARG_TYPE,
-                span,
-                format!("printa( ) conversion #{} (%{}) does not print this key", number + 1, conversion.kind),
-            );
-            return false;
+    let mut keys = keys.iter();
+    let misfit = (1..).zip(format.conversions()).find_map(|(number, conversion)| misfit(conversion, number, &mut keys));
+    if let Some((code, why)) = &misfit {
+        c.error(*code, span, format!("printa( ) {why}"));
+    }
+    misfit.is_none()
+}
+
+/// Why a conversion does not print the next keys.
+fn misfit<'t>(
+    conversion: &Conversion,
+    number: usize,
+    keys: &mut impl Iterator<Item = &'t Type>,
+) -> Option<(Code, String)> {
+    let kind = conversion.kind;
+    for _ in [conversion.width, conversion.precision].into_iter().filter(|count| *count == Some(Count::Value)) {
+        if conversion.aggregation || !keys.next().is_some_and(is_int) {
+            let why = format!("conversion #{number} has a \"*\", which has no number in the key");
+            return Some((tags::D_PRINTF_DYN_PROTO, why));
         }
     }
-    true
+    if conversion.aggregation {
+        let why = || format!("conversion #{number} (%@{kind}) does not print an aggregation");
+        return (!"dioxXu".contains(kind)).then(|| (tags::D_PRINTF_ARG_TYPE, why()));
+    }
+    match keys.next() {
+        None => Some((tags::D_PRINTF_ARG_PROTO, format!("conversion #{number} is missing a key"))),
+        Some(key) if fits(kind, &conversion.length, key) => None,
+        Some(_) => Some((tags::D_PRINTF_ARG_TYPE, format!("conversion #{number} (%{kind}) does not print this key"))),
+    }
 }
 
 /// Whether a conversion is of numbers with a point.

@@ -96,10 +96,6 @@ fn members_of(c: &mut Checker<'_>, id: StructId, members: &[Member], union: bool
                 let Some(width) = bit_width(c, &shaped.ty, width, of_type) else { continue };
                 let unit = u64::from(of_type) * 8;
                 let mut start = if union { 0 } else { bits };
-                if width == 0 {
-                    bits = start.next_multiple_of(unit.max(8));
-                    continue;
-                }
                 if start / unit != (start + u64::from(width) - 1) / unit {
                     start = start.next_multiple_of(unit);
                 }
@@ -128,29 +124,15 @@ fn bit_width(c: &mut Checker<'_>, ty: &Type, width: &Expr, size: u32) -> Option<
         c.error(tags::D_DECL_BFTYPE, width.span, "invalid type for bit-field");
         return None;
     }
-    match c.constant(width) {
-        Some(n) if n > 0 && n <= i64::from(size) * 8 => Some(n as u32),
-        Some(n) if n <= 0 => {
-            c.error(
-                tags::D_DECL_BFCONST,
-                width.span,
-                "positive integral constant expression expected as bit-field size",
-            );
-            None
-        }
-        Some(_) => {
-            c.error(tags::D_DECL_BFSIZE, width.span, "bit-field is too big for its type");
-            None
-        }
+    match c.constant(width).filter(|n| *n > 0) {
+        Some(n) if n <= i64::from(size) * 8 => return Some(n as u32),
+        Some(_) => c.error(tags::D_DECL_BFSIZE, width.span, "bit-field is too big for its type"),
         None => {
-            c.error(
-                tags::D_DECL_BFCONST,
-                width.span,
-                "positive integral constant expression expected as bit-field size",
-            );
-            None
+            let message = "positive integral constant expression expected as bit-field size";
+            c.error(tags::D_DECL_BFCONST, width.span, message);
         }
     }
+    None
 }
 
 fn enumeration(c: &mut Checker<'_>, t: &Tagged) -> Type {
