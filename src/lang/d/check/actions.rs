@@ -8,7 +8,7 @@ use super::checker::Checker;
 use super::code::{cast, effect, int};
 use super::prototypes::{Class, Function, function};
 use super::value::{Value, decay, is_int, is_scalar, is_text, word};
-use super::{addresses, calls, prototypes, recording, scratch};
+use super::{calls, prototypes, recording, scratch, strings};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
@@ -218,7 +218,7 @@ fn tracemem(c: &mut Checker<'_>, items: &[Ast], out: &mut Vec<Statement>) {
         Type::Str { .. } => scratch::address_of_bytes(c, at, out),
         _ => word(at.e),
     };
-    let bytes = addresses::bytes_at(c, at, bytes as u32, length);
+    let bytes = strings::bytes_at(c, at, bytes as u32, length);
     recording::keep_item(c, Value::new(bytes), out);
 }
 

@@ -6,7 +6,9 @@ use super::code::{builtin, call, cast, int};
 use super::prototypes::Class::{Action, Aggregating, Subroutine};
 use super::prototypes::function;
 use super::value::{Value, error_value, is_int, word};
-use super::{addresses, cleanpath, files, operators, paths, prototypes, registers, scratch, semantic, strings};
+use super::{
+    addresses, cleanpath, files, operators, processes, prototypes, registers, scratch, semantic, strings, text_bytes,
+};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::source::Span;
@@ -115,40 +117,36 @@ fn subroutine(c: &mut Checker<'_>, name: &str, mut arguments: Vec<Value>, span: 
             let part = c.text(arguments.remove(1).e);
             strings::text_from(c, arguments.remove(0).e, part, span)
         }
+        "strchr" if let Some(part) = strings::one_character(c, &arguments[1]) => {
+            strings::text_from(c, arguments.remove(0).e, part, span)
+        }
         "strchr" | "strrchr" => {
             let character = arguments.remove(1);
-            match strings::one_character(c, &character).filter(|_| name == "strchr") {
-                Some(part) => strings::text_from(c, arguments.remove(0).e, part, span),
-                None => paths::rest_at_character(c, name == "strrchr", arguments.remove(0), character, span),
-            }
+            text_bytes::rest_at_character(c, name == "strrchr", arguments.remove(0), character, span)
         }
-        "basename" | "dirname" => paths::part_of_path(c, name == "dirname", arguments.remove(0), span),
-        "lltostr" => paths::number_as_text(c, arguments.remove(0), span),
+        "basename" | "dirname" => text_bytes::part_of_path(c, name == "dirname", arguments.remove(0), span),
+        "lltostr" => text_bytes::number_as_text(c, arguments.remove(0), span),
         "strtok" => {
             let delimiters = arguments.remove(1);
-            paths::next_word(c, arguments.remove(0), delimiters, span)
+            text_bytes::next_word(c, arguments.remove(0), delimiters, span)
         }
         "inet_ntop" => addresses::inet_ntop(c, arguments, span),
         "link_ntop" => addresses::link_ntop(c, arguments, span),
-        "rindex" => addresses::last_index(c, arguments, span),
+        "rindex" => text_bytes::last_index(c, arguments, span),
         "d_path" => files::path_of_entry(c, arguments.remove(0), span),
         "cleanpath" => cleanpath::clean_path(c, arguments.remove(0), span),
-        "progenyof" => addresses::progenyof(c, arguments.remove(0), span),
-        "mutex_owned"
-        | "mutex_owner"
-        | "mutex_type_adaptive"
-        | "mutex_type_spin"
-        | "rw_iswriter"
-        | "rw_read_held"
-        | "rw_write_held" => addresses::lock(c, name, arguments.remove(0), span),
+        "progenyof" => processes::progenyof(c, arguments.remove(0), span),
+        _ if name.starts_with("mutex_") || name.starts_with("rw_") => {
+            processes::lock(c, name, arguments.remove(0), span)
+        }
         "alloca" => scratch::alloca(c, arguments.remove(0), span),
         "bcopy" => scratch::bcopy(c, arguments, span),
         "copyin" => scratch::copyin(c, arguments, span),
         "copyinto" => scratch::copyinto(c, arguments, span),
         "speculation" => speculation::new_speculation(c, span),
-        "inet_ntoa" => strings::network_address(c, 2, arguments.remove(0)),
+        "inet_ntoa" => addresses::network_address(c, 2, arguments.remove(0)),
         "inet_ntoa6" => addresses::inet_ntoa6(c, arguments, span),
-        "copyinstr" => addresses::copyinstr(c, arguments),
+        "copyinstr" => strings::copyinstr(c, arguments),
         "rand" => {
             let e = builtin(crate::lang::typed::Builtin::Rand, Type::U32, span);
             Value::new(cast(e, &Type::I32))
@@ -158,23 +156,25 @@ fn subroutine(c: &mut Checker<'_>, name: &str, mut arguments: Vec<Value>, span: 
         "htonll" | "ntohll" => swapped(arguments.remove(0), 8),
         "getmajor" => shifted(c, arguments.remove(0), 20, u64::from(u32::MAX >> 20)),
         "getminor" => shifted(c, arguments.remove(0), 0, (1 << 20) - 1),
-        "sym" | "func" | "mod" | "usym" | "ufunc" | "umod" | "uaddr" => {
-            let address = cast(word(arguments.remove(0).e), &Type::U64);
-            let form = match name {
-                "mod" | "umod" => SymbolForm::Object,
-                "uaddr" => SymbolForm::WithOffset,
-                _ => SymbolForm::InObject,
-            };
-            let form = int(form as i64, Type::U64, span);
-            let (which, ty) =
-                if name.starts_with('u') { (Intrinsic::USym, Type::USym) } else { (Intrinsic::KSym, Type::KSym) };
-            call(which, vec![address, form], ty)
-        }
+        "sym" | "func" | "mod" | "usym" | "ufunc" | "umod" | "uaddr" => symbol(name, arguments.remove(0), span),
         _ => {
             c.unsupported(span, &format!("{name}( )"));
             error_value(span)
         }
     }
+}
+
+/// An address that prints as what it is of.
+fn symbol(name: &str, address: Value, span: Span) -> Value {
+    let form = match name {
+        "mod" | "umod" => SymbolForm::Object,
+        "uaddr" => SymbolForm::WithOffset,
+        _ => SymbolForm::InObject,
+    };
+    let arguments = vec![cast(word(address.e), &Type::U64), int(form as i64, Type::U64, span)];
+    let is_of_process = name.starts_with('u');
+    let (which, ty) = if is_of_process { (Intrinsic::USym, Type::USym) } else { (Intrinsic::KSym, Type::KSym) };
+    Value::new(call(which, arguments, ty, span))
 }
 
 fn swapped(value: Value, size: u8) -> Value {

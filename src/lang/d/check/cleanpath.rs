@@ -7,7 +7,7 @@ use super::code::{
     BYTE, add, address_of, and, binary, block, byte_at, choose, constant_text, copy_into, each, either, int64, is,
     leave, or, plus, put, read, set, sub, when, within,
 };
-use super::paths;
+use super::text_bytes;
 use super::value::Value;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, LocalId, Statement};
@@ -29,18 +29,18 @@ struct Parts {
 /// `cleanpath(path)`.
 pub fn clean_path(c: &mut Checker<'_>, path: Value, span: Span) -> Value {
     let mut out = Vec::new();
-    let path = paths::bytes_of(c, path.e, &mut out);
+    let path = text_bytes::bytes_of(c, path.e, &mut out);
     let string = c.string();
     let parts = Parts {
-        out: paths::byte_array(c, "%clean"),
-        to: paths::counter(c, "%to", 0, span, &mut out),
-        depth: paths::counter(c, "%depth", 0, span, &mut out),
+        out: text_bytes::byte_array(c, "%clean"),
+        to: text_bytes::counter(c, "%to", 0, span, &mut out),
+        depth: text_bytes::counter(c, "%depth", 0, span, &mut out),
         starts: c.local("%starts", Type::Array { of: Arc::new(BYTE), len: 2048 }),
     };
     let absolute = c.local("%absolute", Type::I64);
     let slash = |e: Expr| is(e, i64::from(b'/'));
     out.push(set(absolute, choose(slash(byte_at(path.bytes, int64(0, span))), int64(1, span), int64(0, span))));
-    let start = paths::counter(c, "%start", 0, span, &mut out);
+    let start = text_bytes::counter(c, "%start", 0, span, &mut out);
     let (at, byte, length) = (c.local("%at", Type::I64), c.local("%byte", Type::I64), c.local("%length", Type::I64));
     let holds = |local, n| is(read(local, span), n);
     let ends = or(holds(byte, 0), slash(read(byte, span)));
@@ -66,9 +66,9 @@ pub fn clean_path(c: &mut Checker<'_>, path: Value, span: Span) -> Value {
             ],
         ),
     ];
-    out.push(each(at, paths::most_bytes(&c.options), span, body));
+    out.push(each(at, text_bytes::most_bytes(&c.options), span, body));
     out.push(put(parts.out, read(parts.to, span), int64(0, span)));
-    let clean = paths::text_in(c, parts.out, None, span);
+    let clean = text_bytes::text_in(c, parts.out, None, span);
     let text = |text: &str| constant_text(text, string.clone(), span);
     let first = byte_at(path.bytes, int64(0, span));
     let nothing = is(first, 0);

@@ -1,6 +1,5 @@
 //! Probe descriptions to targets.
 
-use crate::lang::facts::Facts;
 use std::sync::Arc;
 
 use super::checker::Checker;
@@ -9,6 +8,7 @@ use super::{functions, other_calls, tracepoints};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
 use crate::lang::d::patterns::{chosen, fits, widened};
+use crate::lang::facts::Facts;
 use crate::model::target::{Rate, Target};
 use crate::probe::providers;
 

@@ -6,7 +6,7 @@ use super::code::{
     binary, block, byte_pointer, cast, choose, constant_text, copy_into, each, either, equal, int, int64, is, leave,
     plus, put, read, read_as, set, sub, when,
 };
-use super::paths;
+use super::text_bytes;
 use super::value::{Value, error_value, is_int, word};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, Name};
@@ -129,7 +129,7 @@ fn path_of_file(c: &mut Checker<'_>, file: LocalId, member: &str, span: Span, ou
     if member != "fi_dirname" {
         return path;
     }
-    let directory = paths::part_of_path(c, true, Value::new(path), span);
+    let directory = text_bytes::part_of_path(c, true, Value::new(path), span);
     c.text(directory.e)
 }
 
@@ -162,10 +162,10 @@ fn start(
 
 /// The path from the root to where a walk begins.
 fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement>) -> Expr {
-    let bytes = paths::byte_array(c, "%path");
+    let bytes = text_bytes::byte_array(c, "%path");
     let Type::Array { len, .. } = c.frame.locals[bytes.0 as usize].ty else { return int(0, Type::Error, span) };
     let end = i64::from(len / 2) - 1;
-    let at = paths::counter(c, "%begin", end, span, out);
+    let at = text_bytes::counter(c, "%begin", end, span, out);
     let (step, size) = (c.local("%step", Type::I64), c.local("%size", Type::I64));
     let parent = c.local("%parent", Type::U64);
     out.push(put(bytes, int64(end, span), int64(0, span)));
@@ -207,7 +207,7 @@ fn walked(c: &mut Checker<'_>, start: Start, span: Span, out: &mut Vec<Statement
     }
     body.push(either(at_top, across, up));
     out.push(each(step, MOST_PARTS, span, body));
-    let text = paths::text_in(c, bytes, Some(at), span);
+    let text = text_bytes::text_in(c, bytes, Some(at), span);
     let constant = |text: &str| constant_text(text, c.string(), span);
     let nothing = is(read(at, span), end);
     choose(nothing, choose(is_root, constant("/"), constant(UNKNOWN)), text)

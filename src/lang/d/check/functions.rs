@@ -1,11 +1,11 @@
 //! Probes at functions: `fbt` of the kernel, `pid` of a process, and a process's static probes.
 
-use crate::lang::facts::Facts;
 use std::sync::Arc;
 
 use super::descriptions::Found;
 use super::site::SiteKind;
 use crate::lang::d::patterns::{chosen, fits, widened};
+use crate::lang::facts::Facts;
 use crate::model::target::Target;
 
 /// The four fields of a description.

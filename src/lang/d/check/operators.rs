@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::code::{binary, cast, int, int64, not};
 use super::value::{Value, as_condition, decay, error_value, is_int, is_scalar, is_text, whole, word};
-use super::{paths, strings};
+use super::{strings, text_bytes};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Binary, Expr as Ast, ExprKind as AstKind};
 use crate::lang::source::Span;
@@ -208,7 +208,7 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
     let texts = (matches!(a, Type::Str { .. }) && is_text(&b)) || (matches!(b, Type::Str { .. }) && is_text(&a));
     if texts {
         if !matches!(kind, BinaryOp::Eq | BinaryOp::Ne) {
-            let order = paths::text_order(c, x.e, y.e);
+            let order = text_bytes::text_order(c, x.e, y.e);
             let ordered = pair(kind, order, int64(0, span), span);
             return Value::new(cast(ordered, &Type::I32));
         }

@@ -1,7 +1,6 @@
 //! What scripts of another system name of its kernel, by what this one has for it: variables, and members of threads,
 //! processes and files. A process is its first thread here, an open file has its path, and what is open is in an array.
 
-use crate::lang::facts::table::TypeTable;
 use std::sync::Arc;
 
 use super::checker::Checker;
@@ -9,6 +8,7 @@ use super::code::{cast, int};
 use super::files;
 use super::value::Value;
 use crate::lang::facts::CKind;
+use crate::lang::facts::table::TypeTable;
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::{AddressSpace, StructId, Type};

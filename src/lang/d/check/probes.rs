@@ -10,7 +10,7 @@ use super::frame::Frame;
 use super::other_calls::Call;
 use super::site::{MOST_ARGUMENTS, Site, SiteKind};
 use super::value::as_condition;
-use super::{begun, descriptions, paths, recording, scratch, semantic};
+use super::{begun, descriptions, recording, scratch, semantic, text_bytes};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{self, Clause};
 use crate::lang::diagnostic::Diagnostic;
@@ -224,7 +224,7 @@ fn clause_and_faults(
 fn first_values(frame: &Frame, span: Span) -> impl Iterator<Item = Statement> {
     let now = frame.now.map(|now| set(now, int(0, Type::U64, span)));
     let exited = frame.exited.map(|exited| set(exited, int64(0, span)));
-    [paths::no_words(frame, span), now, exited].into_iter().flatten()
+    [text_bytes::no_words(frame, span), now, exited].into_iter().flatten()
 }
 
 /// What runs only where a condition of a row holds.

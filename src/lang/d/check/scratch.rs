@@ -4,14 +4,14 @@
 //! into it are addresses like others: reading through them needs nothing of its own, and what is written through a pointer
 //! goes to the array by the pointer's distance from its begin, checked when it runs.
 
+use std::sync::Arc;
+
+use super::checker::Checker;
 use super::code::{
     BYTE, CHAR, add, address_of, and, binary, block, byte_pointer, call, cast, copy_into, effect, int, less, or, plus,
     pointer, read_as, set, statement, sub, within,
 };
 use super::frame::{Frame, Scratch};
-use std::sync::Arc;
-
-use super::checker::Checker;
 use super::prototypes;
 use super::value::{Target, Value, decay, error_value, word};
 use crate::lang::codes::d as tags;

@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::code::{builtin, cast, int, read_as};
 use super::value::{Value, as_condition, error_value, is_int, word};
-use super::{parameters, strings};
+use super::{addresses, parameters};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind, ItemKind, Name};
 use crate::lang::d::lexer::Macros;
@@ -178,8 +178,8 @@ pub fn call_of_row(c: &mut Checker<'_>, name: &str, items: &[Ast], span: Span) -
             let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
             Value::new(cast(word(value.e), &Type::Ptr { to, space: AddressSpace::User }))
         }
-        "ntop" if is_int(value.ty()) => Value::new(strings::address_text(2, cast(value.e, &Type::U32))),
-        "ntop" => Value::new(strings::address_text(10, value.e)),
+        "ntop" if is_int(value.ty()) => Value::new(addresses::address_text(2, cast(value.e, &Type::U32))),
+        "ntop" => Value::new(addresses::address_text(10, value.e)),
         _ => Value::new(c.text(value.e)),
     })
 }

@@ -1,13 +1,11 @@
-//! Parts of texts, and addresses as text.
-
-use std::sync::Arc;
+//! Parts of texts, and what lies at an address as text or bytes.
 
 use super::checker::Checker;
 use super::code::{
-    add, address_of, block, byte_pointer, call, cast, choose, constant_text, int64, is_negative, less, plus, read_as,
-    set, sub,
+    CHAR, add, address_of, block, byte_pointer, call, cast, choose, constant_text, int, int64, is_negative, less, plus,
+    pointer, read_as, set, sub,
 };
-use super::value::{Value, decay};
+use super::value::{Value, word};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Intrinsic, Statement};
 use crate::lang::types::{AddressSpace, Type};
@@ -128,23 +126,31 @@ pub fn index_from(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) ->
     Value::new(cast(block(out, found), &Type::I32))
 }
 
-/// An address as text by its family: 2 for IPv4, 10 for IPv6.
-pub fn network_address(c: &mut Checker<'_>, family: i64, pointer: Value) -> Value {
-    let span = pointer.span();
-    let byte = Arc::new(Type::Int { size: 1, signed: false });
-    let to = if family == 2 { Type::U32 } else { Type::Array { of: byte, len: 16 } };
-    let space = AddressSpace::Kernel;
-    let word = match pointer.ty() {
-        Type::Array { .. } => decay(pointer),
-        _ => pointer.e,
+/// `copyinstr(address[, size])`: text with its end.
+pub fn copyinstr(c: &mut Checker<'_>, mut arguments: Vec<Value>) -> Value {
+    let size = (arguments.len() > 1).then(|| arguments.remove(1));
+    let value = arguments.remove(0);
+    let span = value.span();
+    let most = i64::from(c.options.strsize);
+    let size = match size {
+        Some(size) => {
+            let word = cast(word(size.e), &Type::U64);
+            match word.as_int() {
+                Some(known) => int((known as i64).clamp(1, most), Type::U64, span),
+                None => word,
+            }
+        }
+        None => int(most, Type::U64, span),
     };
-    let at = c.checked_pointer(cast(cast(word, &Type::U64), &Type::Ptr { to: Arc::new(to.clone()), space }));
-    let place = Expr::new(ExprKind::Deref(Box::new(at)), to, span);
-    Value::new(address_text(family, place))
+    let at = c.checked_pointer(cast(word(value.e), &pointer(CHAR, AddressSpace::User)));
+    Value::new(call(Intrinsic::Str, vec![at, size], c.string(), span))
 }
 
-/// Bytes of an address as text.
-pub fn address_text(family: i64, bytes: Expr) -> Expr {
-    let span = bytes.span;
-    call(Intrinsic::Ntop, vec![int64(family, span), bytes], Type::Inet, span)
+/// The bytes that lie at an address, a number of them that is known.
+pub fn bytes_at(c: &mut Checker<'_>, pointer: Expr, size: u32, length: Option<Expr>) -> Expr {
+    let span = pointer.span;
+    let at = c.checked_pointer(cast(cast(pointer, &Type::U64), &byte_pointer()));
+    let mut arguments = vec![at];
+    arguments.extend(length);
+    call(Intrinsic::Buf, arguments, Type::Buf { size }, span)
 }

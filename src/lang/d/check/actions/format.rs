@@ -1,6 +1,5 @@
 //! Formats of `printf` and its kin, checked against their values.
 
-use crate::lang::typed::Program;
 use std::sync::Arc;
 
 use super::super::checker::Checker;
@@ -11,6 +10,7 @@ use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::diagnostic::Code;
 use crate::lang::source::Span;
+use crate::lang::typed::Program;
 use crate::lang::typed::{Expr, ExprKind, Statement};
 use crate::lang::types::Type;
 use crate::model::bytes;

@@ -1,5 +1,8 @@
-//! Texts looked at byte by byte: parts of paths, words, numbers as text, and which text comes first.
+//! Texts looked at byte by byte: parts of paths, words, numbers as text, where a part is last, and which text comes first.
 
+use std::sync::Arc;
+
+use super::checker::Checker;
 use super::code::{
     BYTE, add, address_of, and, binary, block, byte_at, byte_pointer, call, cast, choose, constant_text, copy_into,
     each, either, equal, int, int64, is, is_negative, leave, less, negated, not, or, plus, put, read, read_as, set,
@@ -7,11 +10,8 @@ use super::code::{
 };
 use super::frame::{Frame, Words};
 use super::options::Options;
+use super::value::{Value, is_int, word};
 use super::{scratch, strings};
-use std::sync::Arc;
-
-use super::checker::Checker;
-use super::value::{Value, word};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, Intrinsic, LocalId, Statement};
 use crate::lang::types::Type;
@@ -284,4 +284,35 @@ fn words_of(c: &mut Checker<'_>, text: Expr, last: i64, out: &mut Vec<Statement>
     out.push(store(word_at(both.bytes, int64(last * 8, span)), int(0, Type::U64, span)));
     fill(c, both.bytes, &both.text, out);
     both.bytes
+}
+
+/// `rindex(text, part[, from])`: where a part of a text begins last.
+pub fn last_index(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Value {
+    let mut out = Vec::new();
+    let from = (arguments.len() > 2).then(|| arguments.remove(2));
+    let part = bytes_of(c, arguments.remove(1).e, &mut out);
+    let text = bytes_of(c, arguments.remove(0).e, &mut out);
+    let length = |e: &Expr| cast(call(Intrinsic::StrLen, vec![e.clone()], Type::U64, span), &Type::I64);
+    let last = c.local("%last", Type::I64);
+    out.push(set(last, sub(length(&text.text), length(&part.text))));
+    if let Some(from) = from.filter(|from| is_int(from.ty())) {
+        let from = c.kept(cast(cast(from.e, &Type::I32), &Type::I64), &mut out);
+        let earlier = less(from.clone(), read(last, span));
+        out.push(set(last, choose(earlier, from, read(last, span))));
+    }
+    let found = c.local("%found", Type::I64);
+    out.push(set(found, int64(-1, span)));
+    let (at, inner, byte) = (c.local("%at", Type::I64), c.local("%inner", Type::I64), c.local("%byte", Type::I64));
+    let other = byte_at(text.bytes, add(read(at, span), read(inner, span)));
+    let compared = vec![
+        set(byte, byte_at(part.bytes, read(inner, span))),
+        when(is(read(byte, span), 0), vec![set(found, read(at, span)), leave(span)]),
+        when(binary(BinaryOp::Ne, read(byte, span), other), vec![leave(span)]),
+    ];
+    let body = vec![
+        when(binary(BinaryOp::Gt, read(at, span), read(last, span)), vec![leave(span)]),
+        each(inner, most_bytes(&c.options), span, compared),
+    ];
+    out.push(each(at, most_bytes(&c.options), span, body));
+    Value::new(cast(block(out, read(found, span)), &Type::I32))
 }
