@@ -188,12 +188,12 @@ pub fn conjuncts(condition: &Expr) -> Vec<&Expr> {
         ExprKind::And(a, b) => conjuncts(a).into_iter().chain(conjuncts(b)).collect(),
         // What makes a condition of a number.
         ExprKind::Binary(BinaryOp::Ne, a, b) if b.as_int() == Some(0) => conjuncts(a),
-        ExprKind::Cast(inner) if e_is_truth(&inner.ty, &condition.ty) => conjuncts(inner),
+        ExprKind::Cast(inner) if is_truth_of(&inner.ty, &condition.ty) => conjuncts(inner),
         _ => vec![condition],
     }
 }
 
-fn e_is_truth(from: &Type, to: &Type) -> bool {
+fn is_truth_of(from: &Type, to: &Type) -> bool {
     *to == Type::Bool || keeps_value(from, to)
 }
 

@@ -1,4 +1,5 @@
-//! Constants, copies, common subexpressions and addresses, in one walk over all blocks.
+//! Constant folding, copy propagation and value numbering by block, and constants added to addresses taken into the
+//! accesses, in one pass over all blocks.
 //!
 //! A register with a single assignment means the same everywhere (its assignment dominates its
 //! uses, see [`crate::codegen::backend::legal::initialise`]); what is known of the others holds
@@ -15,20 +16,20 @@ use crate::codegen::cfg::reverse_postorder;
 
 /// Replaces what is known; true when something changed.
 pub fn propagate(function: &mut Function) -> bool {
-    let mut walk = Walk::new(function);
+    let mut values = Values::new(function);
     let mut changed = false;
     for block in reverse_postorder(function) {
-        walk.enter();
+        values.enter();
         let body = &mut function.blocks[block.0 as usize];
         for (inst, _) in &mut body.instructions {
-            changed |= walk.instruction(inst);
+            changed |= values.instruction(inst);
         }
-        changed |= walk.terminator(&mut body.terminator);
+        changed |= values.terminator(&mut body.terminator);
     }
     changed
 }
 
-/// An expression, with the versions of the registers it reads and of memory.
+/// The key of value numbering: an instruction without its result, with the versions of the registers it reads and of memory.
 #[derive(PartialEq, Eq, Hash)]
 struct Expression {
     inst: Inst,
@@ -36,17 +37,19 @@ struct Expression {
     memory: u32,
 }
 
-struct Walk {
+/// What is known of registers at a point of the pass.
+struct Values {
     /// How often each register is assigned in the whole function.
     assignments: Vec<u32>,
-    /// Registers that a branch looks at.
-    operand_without_scalar_id: Vec<bool>,
+    /// Registers that a branch compares, and those that they are copies of.
+    compared: Vec<bool>,
     /// What registers with a single assignment are.
     single: Vec<Option<Inst>>,
     /// What other registers are at this point: when it was learnt, and of which version of the source.
     local: Vec<Option<(u32, Operand, u32)>>,
     /// Changes at each assignment.
     versions: Vec<u32>,
+    /// Values of this block, by what computed them: the register that has each, and its version then.
     available: HashMap<Expression, (Vreg, u32), FixedState>,
     /// Number of the block at hand.
     epoch: u32,
@@ -56,7 +59,7 @@ struct Walk {
     calls: u32,
 }
 
-impl Walk {
+impl Values {
     fn new(function: &Function) -> Self {
         let vregs = function.vregs as usize;
         let mut assignments = vec![0; vregs];
@@ -68,7 +71,7 @@ impl Walk {
         }
         Self {
             assignments,
-            operand_without_scalar_id: operand_without_scalar_id(function),
+            compared: compared(function),
             single: vec![None; vregs],
             local: vec![None; vregs],
             versions: vec![0; vregs],
@@ -196,7 +199,7 @@ impl Walk {
         match self.single[a.0 as usize] {
             Some(Inst::Alu {
                 op: Alu::Add, width: Width::W64, a: Operand::Reg(from), b: Operand::Imm(first), ..
-            }) if self.is_single(from) && !self.operand_without_scalar_id[a.0 as usize] => {
+            }) if self.is_single(from) && !self.compared[a.0 as usize] => {
                 let b = Operand::Imm(first.wrapping_add(second));
                 Some(Inst::Alu { op, width, dst, a: Operand::Reg(from), b })
             }
@@ -309,25 +312,25 @@ impl Walk {
     }
 }
 
-/// The registers that a branch looks at, and those that they are copies of.
-fn operand_without_scalar_id(function: &Function) -> Vec<bool> {
-    let mut operand_without_scalar_id = vec![false; function.vregs as usize];
+/// See [`Values::compared`].
+fn compared(function: &Function) -> Vec<bool> {
+    let mut compared = vec![false; function.vregs as usize];
     for block in &function.blocks {
-        block.terminator.for_each_use(|&v| operand_without_scalar_id[v.0 as usize] = true);
+        block.terminator.for_each_use(|&v| compared[v.0 as usize] = true);
     }
     let copies = || function.blocks.iter().rev().flat_map(|b| b.instructions.iter().rev());
     let mut found = true;
     while std::mem::take(&mut found) {
         for (inst, _) in copies() {
             if let Inst::Copy { dst, src: Operand::Reg(src) } = inst
-                && operand_without_scalar_id[dst.0 as usize]
-                && !std::mem::replace(&mut operand_without_scalar_id[src.0 as usize], true)
+                && compared[dst.0 as usize]
+                && !std::mem::replace(&mut compared[src.0 as usize], true)
             {
                 found = true;
             }
         }
     }
-    operand_without_scalar_id
+    compared
 }
 
 const fn copy_imm(dst: Vreg, n: i64) -> Inst {

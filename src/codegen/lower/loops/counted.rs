@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_of_counting_loops_are_known() {
+    fn trip_counts_of_counting_loops_are_known() {
         assert_eq!(counted(0, BinaryOp::Lt, 5, vec![stepped(1)]), Some(5));
         assert_eq!(counted(1, BinaryOp::Le, 9, vec![stepped(1), s(StatementKind::Break)]), Some(9));
         assert_eq!(counted(9, BinaryOp::Gt, 0, vec![stepped(-1)]), Some(9));

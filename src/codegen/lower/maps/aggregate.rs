@@ -1,7 +1,7 @@
 //! `@m = count()` and its kin: updates of one CPU's value in place.
 //!
 //! Programs that exclude each other on a CPU update with plain loads and stores. Where programs that
-//! can interrupt each other update one map (`Unit::contended`), additions are atomic.
+//! can interrupt each other update one map (`ObjectBuilder::contended`), additions are atomic.
 
 use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
@@ -77,22 +77,14 @@ fn apply(
     atomic: bool,
 ) {
     match agg {
-        Aggregation::Count => {
-            memory::add_at(b, at, 8, weight, atomic);
-        }
-        Aggregation::Sum { .. } => {
-            memory::add_at(b, at, 8, value, atomic);
-        }
+        Aggregation::Count => memory::add_at(b, at, 8, weight, atomic),
+        Aggregation::Sum { .. } => memory::add_at(b, at, 8, value, atomic),
         Aggregation::Avg { .. } | Aggregation::Stats { .. } => {
             memory::add_at(b, at, 8, value, atomic);
             memory::add_at(b, at.at(8), 8, Operand::Imm(1), atomic);
         }
-        Aggregation::Min { signed } => {
-            extreme(b, at, value, if signed { Cond::SLt } else { Cond::Lt });
-        }
-        Aggregation::Max { signed } => {
-            extreme(b, at, value, if signed { Cond::SGt } else { Cond::Gt });
-        }
+        Aggregation::Min { signed } => extreme(b, at, value, if signed { Cond::SLt } else { Cond::Lt }),
+        Aggregation::Max { signed } => extreme(b, at, value, if signed { Cond::SGt } else { Cond::Gt }),
         Aggregation::Hist { bits } => {
             let bucket = log2_bucket(object, b, value, bits);
             count_bucket(b, at, bucket, weight, atomic);

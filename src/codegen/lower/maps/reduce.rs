@@ -2,7 +2,7 @@
 
 use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, Cond, Operand, Vreg, Width};
+use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, MapId};
 use crate::lang::types::Aggregation;
@@ -48,9 +48,8 @@ pub fn by_key(
             "bpf_map_lookup_percpu_elem (Linux 5.19)",
         ));
     }
-    let cpus = l.object.facts.possible_cpus.max(1);
     let state = Totals::new(l);
-    each_cpu(l, cpus, |l, cpu, next| {
+    each_cpu(l, |l, cpu, next| {
         let b = &mut l.function.builder;
         let handle = b.address(bpf);
         let at = memory::pointer(b, key);
@@ -65,27 +64,29 @@ fn reduce_scalar(l: &mut Lowerer<'_, '_>, map: MapId, agg: Aggregation, span: Sp
     let Home::PerCpu { offset, .. } = l.object.layout.homes[map.0 as usize] else {
         return l.internal(span, "not a scalar aggregation");
     };
-    let section = l.object.section(PER_CPU);
-    let stride = i64::from(l.object.layout.percpu_stride);
-    let cpus = l.object.facts.possible_cpus.max(1);
     let state = Totals::new(l);
-    each_cpu(l, cpus, |l, cpu, _| {
-        let b = &mut l.function.builder;
-        let at = b.mul(cpu, stride);
-        let base = b.address(section.at(offset));
-        let cell = b.add(base, at);
-        add_cpu(b, &state, agg, Addr::new(Base::Reg(cell), 0), span)
+    each_cpu(l, |l, cpu, _| {
+        let own = of_cpu(l, cpu, offset);
+        add_cpu(&mut l.function.builder, &state, agg, own, span)
     })?;
     Ok(result_of(&mut l.function.builder, &state, agg))
 }
 
-/// Runs `body` for every possible CPU: a loop that the verifier follows. The block that it gets
-/// is the next iteration.
+/// Where a scalar aggregation's value for a CPU is.
+fn of_cpu(l: &mut Lowerer<'_, '_>, cpu: Vreg, offset: u32) -> Addr {
+    let section = l.object.section(PER_CPU);
+    let b = &mut l.function.builder;
+    let at = b.mul(cpu, i64::from(l.object.layout.percpu_stride));
+    let base = b.address(section.at(offset));
+    Addr::new(Base::Reg(b.add(base, at)), 0)
+}
+
+/// Runs `body` for every possible CPU: a constant-trip loop. The block that it gets begins the next iteration.
 fn each_cpu(
     l: &mut Lowerer<'_, '_>,
-    cpus: u32,
-    body: impl FnOnce(&mut Lowerer<'_, '_>, Vreg, crate::codegen::ir::BlockId) -> Result<(), CodegenError>,
+    body: impl FnOnce(&mut Lowerer<'_, '_>, Vreg, BlockId) -> Result<(), CodegenError>,
 ) -> Result<(), CodegenError> {
+    let cpus = l.object.facts.possible_cpus.max(1);
     let b = &mut l.function.builder;
     let cpu = b.copy(0);
     let [head, inside, next, done] = b.new_blocks();
@@ -169,24 +170,19 @@ fn result_of(b: &mut FunctionBuilder, totals: &Totals, agg: Aggregation) -> Oper
     }
 }
 
-/// `clear` of a scalar aggregation from the script: `delete(@m)`. True when any CPU had it.
+/// `delete(@m)` of a scalar aggregation: true when any CPU had it.
 pub fn delete_per_cpu<'a>(l: &mut Lowerer<'_, 'a>, map: MapId, e: &'a Expr) -> Result<Operand, CodegenError> {
     let Home::PerCpu { offset, present, .. } = l.object.layout.homes[map.0 as usize] else {
         return l.internal(e.span, "not a scalar aggregation");
     };
-    let section = l.object.section(PER_CPU);
-    let stride = i64::from(l.object.layout.percpu_stride);
-    let cpus = l.object.facts.possible_cpus.max(1);
     let was = l.function.builder.copy(0);
-    each_cpu(l, cpus, |l, cpu, _| {
+    each_cpu(l, |l, cpu, _| {
+        let own = of_cpu(l, cpu, offset);
         let b = &mut l.function.builder;
-        let at = b.mul(cpu, stride);
-        let base = b.address(section.at(offset));
-        let cell = Addr::new(Base::Reg(b.add(base, at)), 0);
-        let flag = cell.at(present - offset);
+        let flag = own.at(present - offset);
         let set = memory::load(b, flag, 1, false);
         b.alu_into(was, Alu::Or, Width::W64, was, set);
-        memory::zero(b, cell, present - offset);
+        memory::zero(b, own, present - offset);
         memory::store(b, flag, 1, 0);
         Ok(())
     })?;

@@ -21,7 +21,7 @@ const SEARCH_BLOCK: u32 = 16;
 const SEARCHED: u32 = 2048;
 
 /// Most bytes of one where iterations of the kernel's own go through it.
-const SEARCHED_IN_ROUNDS: u32 = 1 << 16;
+const SEARCHED_IN_LOOP: u32 = 1 << 16;
 
 /// What `strstr` gives without a match: `-ENOENT`, as the kernel's own string function.
 const NOT_FOUND: i64 = -2;
@@ -48,7 +48,7 @@ pub fn index_of<'a>(
     span: Span,
 ) -> Result<Vreg, CodegenError> {
     let size = l.object.size(&haystack.ty);
-    let most = if searches_in_loop(l.object) { SEARCHED_IN_ROUNDS } else { SEARCHED };
+    let most = if searches_in_loop(l.object) { SEARCHED_IN_LOOP } else { SEARCHED };
     if size > most {
         return Err(CodegenError::TooLarge {
             span,

@@ -134,11 +134,8 @@ fn prune(c: &mut Checker<'_>, groups: &mut Vec<Group<'_>>) {
             || filter.is_none_or(|f| names.get(*id as usize).is_some_and(|name| f.is_match(name)))
     };
     for group in groups.iter_mut().filter(|g| !g.absent) {
-        let keep: Vec<bool> = group.targets.iter().zip(&group.names).map(|(t, n)| belongs(t) && wanted(t, n)).collect();
-        let mut kept = keep.iter();
-        group.targets.retain(|_| kept.next() == Some(&true));
-        let mut kept = keep.iter();
-        group.names.retain(|_| kept.next() == Some(&true));
+        let named = std::mem::take(&mut group.targets).into_iter().zip(std::mem::take(&mut group.names));
+        (group.targets, group.names) = named.filter(|(target, name)| belongs(target) && wanted(target, name)).unzip();
     }
     groups.retain(|g| !g.targets.is_empty());
 }
