@@ -109,7 +109,6 @@ impl<'a> Lowerer<'_, 'a> {
         Addr::new(Base::Reg(self.function.scratch()), at as i32)
     }
 
-    /// Counts a loss.
     pub fn count_loss(&mut self, cause: LossCause, action: Option<crate::lang::typed::ActionId>, span: Span) {
         let site = self.object.site(cause, action, self.probe_index, span);
         let section = self.object.section(LOSSES);

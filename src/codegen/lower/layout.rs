@@ -121,7 +121,6 @@ pub struct Cells {
 /// A key of a map in cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellKey {
-    /// Its words.
     pub words: u32,
     /// Its first words, which CPUs remember. With fewer than all of them, only keys whose text ends in these are
     /// remembered.

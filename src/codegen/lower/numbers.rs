@@ -46,7 +46,6 @@ pub fn at_most(b: &mut FunctionBuilder, number: Vreg, most: i64) {
     });
 }
 
-/// A copy that is at most `most`.
 pub fn copy_at_most(b: &mut FunctionBuilder, number: impl Into<Operand>, most: i64) -> Vreg {
     let copy = purpose::copy_to_bound(b, number);
     at_most(b, copy, most);

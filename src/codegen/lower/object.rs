@@ -155,7 +155,6 @@ pub struct ObjectBuilder<'a> {
     pub slots: Option<Slots>,
     /// Their maps, once in use.
     pub slot_maps: Option<SlotMaps>,
-    /// The stack map.
     pub stacks: Option<BpfMapId>,
     /// Maps of what user stacks are unwound by, once one is.
     pub unwind: Option<UnwindMaps>,
@@ -390,7 +389,6 @@ impl<'a> ObjectBuilder<'a> {
         }
     }
 
-    /// The BPF map of a keyed map.
     pub fn keyed_map(&self, map: MapId) -> Option<BpfMapId> {
         match self.layout.homes[map.0 as usize] {
             Home::Hash { map, .. } => Some(BpfMapId(map)),

@@ -10,7 +10,6 @@ use crate::lang::typed::{Block, Expr, ExprKind, LocalId, ScopeId, Statement, Sta
 /// What may have variables of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// A block.
     Block(ScopeId),
     /// A block's statement: those of blocks that stand for values.
     Statement(ScopeId, usize),

@@ -129,7 +129,6 @@ fn lower_statement<'a>(l: &mut Lowerer<'_, 'a>, s: &'a Statement, before: &'a [S
     }
 }
 
-/// `$x = e`.
 fn set_local<'a>(l: &mut Lowerer<'_, 'a>, id: LocalId, e: &'a Expr) -> Result<(), CodegenError> {
     let ty = l.variables.ty(id);
     if ty.fits_register() {

@@ -24,15 +24,9 @@ pub fn constant_trip_count(start: &Expr, end: &Expr) -> Option<i64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopStrategy {
     /// A plain loop, which the verifier follows this many times.
-    Plain {
-        /// Iterations.
-        iterations: u64,
-    },
+    Plain { iterations: u64 },
     /// The body so many times, one after the other.
-    Unrolled {
-        /// Iterations.
-        iterations: u64,
-    },
+    Unrolled { iterations: u64 },
     /// The kernel's numeric iterator.
     Iterator,
     /// `bpf_loop` with the body as a callback.

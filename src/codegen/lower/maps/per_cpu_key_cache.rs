@@ -41,7 +41,6 @@ const SPARE: i16 = 24;
 enum Key {
     /// One word, in a register or constant.
     Word(Operand),
-    /// In memory.
     Memory(Addr),
 }
 

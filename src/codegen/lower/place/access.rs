@@ -37,7 +37,6 @@ impl<'a> Lowerer<'_, 'a> {
         }
     }
 
-    /// What a pointer points to.
     pub fn pointee(&mut self, pointer: &'a Expr) -> Result<Place, CodegenError> {
         let space = match &pointer.ty {
             Type::Ptr { space, .. } => *space,

@@ -54,7 +54,6 @@ const OFF: i16 = 32;
 /// When its period began.
 const PERIOD: i16 = 40;
 
-/// Bytes of the section.
 pub fn section_bytes(object: &ObjectBuilder<'_>) -> u32 {
     block(object, object.budgets.len())
 }

@@ -29,10 +29,8 @@ pub struct Slots {
     pub count: u32,
 }
 
-/// The maps of the slots.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotMaps {
-    /// The rings.
     pub rings: BpfMapId,
     /// Wakes the reader.
     pub wake: BpfMapId,

@@ -22,7 +22,6 @@ use crate::lang::bt::check::{absent, suggest};
 /// An argument's name, and its value or why it can't be read.
 type Argument = (Arc<str>, Result<Expr, String>);
 
-/// `args.name`.
 pub fn argument(c: &mut Checker<'_>, name: &ast::Name, span: Span) -> Expr {
     match argument_list(c, span) {
         Err(e) => e,
@@ -387,7 +386,6 @@ pub fn stack_argument(c: &mut Checker<'_>, n: u32, span: Span) -> Expr {
     }
 }
 
-/// `retval`.
 pub fn retval(c: &mut Checker<'_>, span: Span) -> Expr {
     let raw = Expr::new(ExprKind::Builtin(Builtin::Retval), Type::U64, span);
     match (c.frame.kind, c.frame.targets.first().cloned()) {

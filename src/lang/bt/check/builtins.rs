@@ -73,7 +73,6 @@ pub const BUILTINS: &[BuiltinInfo] = &[
     by("ustack", |c, s| context::stack(c, "ustack", &[], s)),
 ];
 
-/// A builtin by its name.
 pub fn find(name: &str) -> Option<&'static BuiltinInfo> {
     BUILTINS.iter().find(|b| b.name == name)
 }

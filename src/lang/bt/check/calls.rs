@@ -22,7 +22,6 @@ type Handler = fn(&mut Checker<'_>, Call<'_>) -> Expr;
 
 /// A function of the language.
 pub struct FunctionInfo {
-    /// Name.
     pub name: &'static str,
     /// Fewest arguments.
     pub min: usize,
@@ -130,7 +129,6 @@ pub const AGGREGATIONS: &[(&str, usize, usize)] = &[
     ("tseries", 3, 4),
 ];
 
-/// A function by its name.
 pub fn find(name: &str) -> Option<&'static FunctionInfo> {
     let name = name.strip_prefix("__builtin_").unwrap_or(name);
     FUNCTIONS.iter().find(|f| f.name == name)

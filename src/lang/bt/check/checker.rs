@@ -228,11 +228,8 @@ fn tidy(diagnostics: &mut Vec<Diagnostic>) {
 
 /// A user-defined function's head.
 pub struct Signature {
-    /// Name.
     pub name: Arc<str>,
-    /// Types of the parameters.
     pub parameters: Vec<Type>,
-    /// Result.
     pub result: Type,
 }
 

@@ -82,7 +82,6 @@ pub struct ArgumentUses {
     pub context: bool,
     /// `probetype`.
     pub kind: bool,
-    /// `probe`.
     pub probe: bool,
     /// `uaddr`.
     pub address: bool,

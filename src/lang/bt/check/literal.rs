@@ -79,7 +79,6 @@ pub fn boolean(v: bool, span: Span) -> Expr {
     Expr::new(ExprKind::Int(u64::from(v)), Type::Bool, span)
 }
 
-/// A pointer type.
 pub fn pointer(to: Type, space: AddressSpace) -> Type {
     Type::Ptr { to: Arc::new(to), space }
 }

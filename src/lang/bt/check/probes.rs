@@ -438,7 +438,6 @@ fn head_of(probe: &ast::Probe) -> Span {
     probe.points.iter().map(|p| p.span).reduce(Span::to).unwrap_or(probe.span)
 }
 
-/// The binary that a target is in.
 const fn binary_of(target: &Target) -> Option<&Arc<str>> {
     match target {
         Target::Uprobe { path, .. } | Target::Usdt { path, .. } => Some(path),

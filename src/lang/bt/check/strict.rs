@@ -162,7 +162,6 @@ fn is_aggregation(c: &Checker<'_>, e: &Expr) -> bool {
     matches!(&e.kind, ExprKind::MapGet { map, .. } if matches!(c.maps.get(*map).value, Type::Agg(_)))
 }
 
-/// A cast to the type that the value has.
 pub fn warn_unnecessary_cast(c: &mut Checker<'_>, value: &Expr, wanted: &Type, span: Span) {
     if is_aggregation(c, value) || matches!(value.kind, ExprKind::Int(_)) && value.ty == Type::Bool {
         return;

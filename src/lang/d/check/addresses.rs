@@ -140,7 +140,6 @@ pub fn network_address(c: &mut Checker<'_>, family: i64, pointer: Value) -> Valu
     Value::new(address_text(family, place))
 }
 
-/// Bytes of an address as text.
 pub fn address_text(family: i64, bytes: Expr) -> Expr {
     let span = bytes.span;
     call(Intrinsic::Ntop, vec![int64(family, span), bytes], Type::Inet, span)

@@ -114,7 +114,6 @@ fn current_processor(c: &mut Checker<'_>, span: Span) -> Value {
     Value::new(block(out, Expr::new(ExprKind::AddressOf(Box::new(whole)), to, span)))
 }
 
-/// `cpuinfo_t`
 pub fn cpuinfo(c: &mut Checker<'_>) -> Type {
     if let Some((id, _)) = c.tags.get("cpuinfo") {
         return Type::Struct(*id);

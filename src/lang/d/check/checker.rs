@@ -29,7 +29,6 @@ pub struct Env<'a> {
     pub lines: Arc<[u32]>,
 }
 
-/// A translator.
 #[derive(Clone, Debug)]
 pub struct Translator {
     pub output: StructId,

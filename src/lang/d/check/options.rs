@@ -26,7 +26,6 @@ pub struct Options {
     pub aggsortpos: u32,
     pub aggsortkeypos: u32,
     pub bufsize: u64,
-    /// `bufpolicy`
     pub bufpolicy: Kept,
     /// How many speculations may be in use at once.
     pub nspec: u32,

@@ -118,7 +118,6 @@ impl Checker<'_> {
     }
 }
 
-/// A condition of a row.
 pub fn condition_of_row(c: &mut Checker<'_>, text: &str, span: Span) -> Expr {
     let Some(e) = expression(text, span) else { return int(0, Type::Bool, span) };
     let outer = std::mem::replace(&mut c.frame.in_row, true);

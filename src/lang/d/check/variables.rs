@@ -301,7 +301,6 @@ pub fn element(c: &mut Checker<'_>, base: &ast::Expr, items: &[ast::Expr], span:
     Some(value_of(&variable, full_key(scope, keys, span), span))
 }
 
-/// Puts an inline's value in.
 fn put_in(c: &mut Checker<'_>, inline: &Inline, arguments: &[Value], span: Span) -> Value {
     if arguments.len() != inline.keys.len() {
         let message =

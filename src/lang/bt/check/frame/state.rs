@@ -28,41 +28,26 @@ pub enum Kind {
     /// A user-defined function: no probe.
     #[default]
     Function,
-    /// `begin`.
     Begin,
-    /// `end`.
     End,
-    /// `self`.
     SelfSignal,
     /// `test` and `bench`.
     Test,
-    /// `interval`.
     Interval,
-    /// `profile`.
     Profile,
-    /// `tracepoint`.
     Tracepoint,
     /// `rawtracepoint`.
     RawTracepoint,
-    /// `kprobe`.
     Kprobe,
-    /// `kretprobe`.
     Kretprobe,
-    /// `fentry`.
     Fentry,
-    /// `fexit`.
     Fexit,
-    /// `uprobe`.
     Uprobe,
-    /// `uretprobe`.
     Uretprobe,
-    /// `usdt`.
     Usdt,
     /// `software` and `hardware`.
     Perf,
-    /// `watchpoint`.
     Watchpoint,
-    /// `iter`.
     Iter,
 }
 
@@ -164,7 +149,6 @@ pub struct Frame {
 
 /// A variable of a frame.
 pub struct LocalState {
-    /// Name.
     pub name: Arc<str>,
     /// Type when it is fixed by a declaration or made up.
     pub fixed: Option<Type>,
@@ -172,7 +156,6 @@ pub struct LocalState {
     pub key: VariableKey,
     /// Where it is declared.
     pub span: Span,
-    /// It was read.
     pub read: bool,
     /// What the bounds of its loop say of its type, of a loop's counter.
     pub counts: Option<Type>,

@@ -19,7 +19,7 @@ pub struct Maps {
 
 /// What is known of one map.
 pub struct MapState {
-    /// Name with its `@`.
+    /// With its `@`.
     pub name: Arc<str>,
     /// Joined key type; `None` until a use tells whether there is a key, `Void` for none.
     pub key: Option<Type>,
@@ -106,7 +106,6 @@ impl Maps {
         id
     }
 
-    /// A map's state.
     pub fn get(&self, id: MapId) -> &MapState {
         &self.states[id.0 as usize]
     }
@@ -116,7 +115,6 @@ impl Maps {
         &mut self.states[id.0 as usize]
     }
 
-    /// All maps.
     pub fn all(&self) -> &[MapState] {
         &self.states
     }

@@ -113,7 +113,7 @@ fn parsed(text: &[u8]) -> Result<Format, (Code, String)> {
     if text.is_empty() {
         return Err((tags::D_PRINTF_FMT_EMPTY, "format string is empty".to_owned()));
     }
-    Format::parse(&bytes::hold(text, None)).map_err(|why| (tags::D_SYNTAX, why.to_string()))
+    Format::parse(&bytes::hold(text, None)).map_err(|why| (tags::D_SYNTAX, why))
 }
 
 /// The maps of aggregations that are printed side by side, and the types of their keys, which are alike.
