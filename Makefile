@@ -54,9 +54,11 @@ completions: build ## write completions for bash, zsh and fish into target/share
 # The target is named so that its flags are not those of programs that run while it is built.
 HOST = $(shell rustc -vV | sed -n 's/^host: //p')
 STATIC = $(or $(CARGO_TARGET_DIR),target)/$(HOST)/dist/probescope
+# Where Rust links with its own lld, functions of the same code become one, and relocations a bitmap (glibc 2.36).
+SMALL = $(if $(filter x86_64-%-gnu,$(HOST)),-C link-arg=-Xlinker -C link-arg=--icf=all -C link-arg=-zpack-relative-relocs)
 
 static: deps-build ## one program that needs no library, in target/static/
-	RUSTFLAGS="-C target-feature=+crt-static -L native=$$(dirname "$$(cc -print-file-name=libelf.a)")" \
+	RUSTFLAGS="-C target-feature=+crt-static $(SMALL) -L native=$$(dirname "$$(cc -print-file-name=libelf.a)")" \
 	  cargo build --locked --profile dist --features static --target $(HOST) --bin probescope
 	mkdir -p target/static
 	cp $(STATIC) target/static/probescope

@@ -30,7 +30,8 @@ const STACKS: &str = include_str!("demo/stacks.bt");
 const BURST: &str = include_str!("demo/burst.bt");
 const REFUSED: &str = include_str!("demo/refused.bt");
 const WRONG: &str = include_str!("demo/wrong.bt");
-const RECORDING: &str = include_str!("demo/recording.jsonl");
+/// What was recorded, packed: see [`unpacked`].
+const RECORDING: &[u8] = include_bytes!("demo/recording.jsonl.lz4");
 
 /// Columns and rows of the usual picture.
 const SIZE: (u16, u16) = (138, 42);
@@ -60,7 +61,19 @@ pub struct Browsed {
 /// Everything recorded, in order; a line that can't be read is left out, which a test rules out.
 fn recording() -> &'static [Recorded] {
     static RECORDS: OnceLock<Vec<Recorded>> = OnceLock::new();
-    RECORDS.get_or_init(|| RECORDING.lines().filter_map(|l| serde_json::from_str(l).ok()).collect())
+    RECORDS.get_or_init(|| unpacked(RECORDING).lines().filter_map(|l| serde_json::from_str(l).ok()).collect())
+}
+
+/// Packs a recording's text, an object of JSON a line ([`Recorded`]): a block of LZ4 behind its size as text.
+#[must_use]
+pub fn packed(text: &str) -> Vec<u8> {
+    lz4_flex::compress_prepend_size(text.as_bytes())
+}
+
+/// The text of a packed recording; empty where it is none.
+#[must_use]
+pub fn unpacked(bytes: &[u8]) -> String {
+    lz4_flex::decompress_size_prepended(bytes).ok().and_then(|text| String::from_utf8(text).ok()).unwrap_or_default()
 }
 
 /// What one session told.
@@ -305,7 +318,9 @@ mod tests {
 
     #[test]
     fn every_line_of_the_recording_is_read() {
-        assert_eq!(recording().len(), RECORDING.lines().count());
+        let text = unpacked(RECORDING);
+        assert_eq!(recording().len(), text.lines().count());
+        assert_eq!(unpacked(&packed(&text)), text);
         for session in ["openat", "stacks", "burst", "refused", "wrong"] {
             assert!(told(session).next().is_some(), "{session}");
         }

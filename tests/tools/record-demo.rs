@@ -1,10 +1,10 @@
-//! Writes `src/tui/demo/recording.jsonl` anew: the scripts beside it run on this kernel, a small
+//! Writes `src/tui/demo/recording.jsonl.lz4` anew: the scripts beside it run on this kernel, a small
 //! workload under user 1000 gives them something to see, and what the session told is kept, thinned.
 //! Run as root: `cargo run --release --example record-demo -- src/tui/demo [SESSION...]`; with names,
 //! only those sessions are recorded anew.
 #![allow(clippy::unwrap_used, reason = "a program for developers fails by panicking")]
 
-use std::io::Write as _;
+use std::fmt::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,7 +20,7 @@ use probescope::session::{Session, SessionHandle, SessionOptions};
 use probescope::store::{Chunk, History as _, Payload, Row, Store};
 use probescope::tui::catalogue::Catalogue;
 use probescope::tui::demo::told::{Line, Lines, Origin, Told};
-use probescope::tui::demo::{Browsed, Recorded};
+use probescope::tui::demo::{Browsed, Recorded, packed, unpacked};
 use probescope::tui::finder::Finder as _;
 
 /// Maps and counters are kept this often.
@@ -83,7 +83,7 @@ struct Recorder {
     updates: Receiver<Update>,
     trace: TraceId,
     folder: PathBuf,
-    out: std::fs::File,
+    out: String,
 }
 
 /// What is kept of one session, thinned.
@@ -217,11 +217,11 @@ fn main() {
         count_first: false,
     };
     let (handle, updates) = Session::spawn(options).unwrap();
-    let path = Path::new(&folder).join("recording.jsonl");
+    let path = Path::new(&folder).join("recording.jsonl.lz4");
     let names: Vec<String> = std::env::args().skip(2).collect();
     let wanted = |name: &str| names.is_empty() || names.iter().any(|n| n == name);
-    let before = std::fs::read_to_string(&path).unwrap_or_default();
-    let mut out = std::fs::File::create(&path).unwrap();
+    let before = unpacked(&std::fs::read(&path).unwrap_or_default());
+    let mut out = String::new();
     let session = |line: &str| serde_json::from_str::<Recorded>(line).map_or_else(|_| "".into(), |r| r.session);
     for line in before.lines().filter(|l| !wanted(&session(l))) {
         writeln!(out, "{line}").unwrap();
@@ -241,4 +241,5 @@ fn main() {
             recorder.session(name, seconds, workers, pause);
         }
     }
+    std::fs::write(&path, packed(&recorder.out)).unwrap();
 }
