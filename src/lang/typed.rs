@@ -27,7 +27,9 @@ use super::types::{StackMode, Type};
 use crate::model::format::Format;
 use crate::model::target::Target;
 
-pub use code::{Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, SymbolForm};
+pub use code::{
+    Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, SymbolForm, WORDS_BYTES,
+};
 pub use ids::{ActionId, FunctionId, LocalId, MapId};
 pub use layout::{aggregate_size, size_align, tuple_layout};
 pub use operators::{BinaryOp, UnaryOp};

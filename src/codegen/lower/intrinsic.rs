@@ -13,7 +13,7 @@ use crate::codegen::lower::builtin::{registers, task};
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::numbers::constant;
 use crate::codegen::lower::place::{Place, read};
-use crate::codegen::lower::strings::{search, source, symbolic_number};
+use crate::codegen::lower::strings::{search, source, symbolic_number, words};
 use crate::codegen::lower::value::canonical::Tail;
 use crate::codegen::lower::{helpers as h, numbers, objects, place, stack, strings, transfer};
 
@@ -125,6 +125,7 @@ pub fn store<'a>(
             source::str(l, args, e, dst, ty, tail)?;
             Ok(())
         }
+        (Intrinsic::Words, [address, length]) => words::store(l, address, length, dst, ty, tail, e.span),
         (Intrinsic::Buf, _) => source::buffer(l, args, e, dst, ty),
         (Intrinsic::Path, [path]) => objects::path(l, path, e, dst, ty),
         (Intrinsic::SymbolicText, [word]) => symbolic_number::store_text(l, word, dst, ty, tail),

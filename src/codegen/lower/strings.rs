@@ -4,6 +4,7 @@ pub mod search;
 pub mod source;
 pub mod symbolic_number;
 pub mod text;
+pub mod words;
 
 use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;

@@ -376,11 +376,16 @@ impl SymbolForm {
     }
 }
 
+/// Bytes of the text of [`Intrinsic::Words`] with its terminator, as many as DTrace's `pr_psargs` has.
+pub const WORDS_BYTES: u32 = 80;
+
 /// Functions computed inside the BPF program. Argument and result types are those of the expressions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Intrinsic {
     /// `str(ptr[, len])`: at most the result type's size; space from the pointer's type.
     Str,
+    /// `cmdline(address, length)`: words of a process that each end with a NUL, as text with spaces between them.
+    Words,
     /// `buf(ptr_or_array[, len])`.
     Buf,
     /// `path(struct path *)`: `bpf_d_path`.

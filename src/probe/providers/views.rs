@@ -29,9 +29,9 @@ const PSINFO_MEMBERS: &[Member] = &[
         "pr_psargs",
         "string",
         &[
-            "(unsigned long)R == (unsigned long)curtask && R->mm != 0 ? str(uptr((char *)R->mm->arg_start), 80) : R->comm",
+            "(unsigned long)R == (unsigned long)curtask && R->mm != 0 ? cmdline(R->mm->arg_start, R->mm->arg_end - R->mm->arg_start) : R->comm",
         ],
-        "the first of its arguments where it is the process that runs, else its name",
+        "the first 79 bytes of its arguments where it is the process that runs, else its name",
     ),
     m("pr_nlwp", "int", &["R->signal->nr_threads"], "how many threads it has"),
     m("pr_dmodel", "int", &["2"], "2: 64 bits"),

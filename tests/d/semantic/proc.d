@@ -5,7 +5,7 @@
  * expect: exec /bin/sh 3
  * expect: exit 1 sh 3
  * expect: start 3
- * match: success \S*sh 3
+ * match: success \S*sh -c exit 7 3
  */
 #pragma D option quiet
 proc:::create

@@ -74,6 +74,7 @@ pub const FUNCTIONS: &[Builtin] = &[
     Builtin { name: "is_literal", signature: "is_literal(e): bool", place: Place::Compile, doc: "Whether a value is written as a literal." },
     Builtin { name: "is_scalar", signature: "is_scalar(@map): bool", place: Place::Compile, doc: "Whether a map has no keys." },
     Builtin { name: "is_err", signature: "is_err(pointer): bool", place: Place::Kernel, doc: "Whether a kernel pointer holds an error number instead of an address." },
+    Builtin { name: "cmdline", signature: "cmdline(address, length): string[80]", place: Place::Kernel, doc: "Words of the process that each end with a NUL, as its arguments do from curtask.mm.arg_start to arg_end, with spaces between them." },
     Builtin { name: "kptr", signature: "kptr(pointer)", place: Place::Compile, doc: "Marks a pointer as one into the kernel." },
     Builtin { name: "uptr", signature: "uptr(pointer)", place: Place::Compile, doc: "Marks a pointer as one into the process." },
     Builtin { name: "kfunc_exist", signature: "kfunc_exist(\"name\"): bool", place: Place::Compile, doc: "Whether the kernel has a BPF function of this name." },

@@ -98,6 +98,7 @@ const FUNCTIONS: &[FunctionInfo] = &[
     f("write_user", 3, 3, context::write_user),
     f("socket_cookie", 1, 1, context::socket_cookie),
     f("unwatch", 1, 1, context::unwatch),
+    f("cmdline", 2, 2, text::cmdline),
     f("kptr", 1, 1, compile::kptr),
     f("uptr", 1, 1, compile::uptr),
     f("assert", 1, 2, compile::assert),

@@ -1,7 +1,7 @@
 //! Semantic probes: what their arguments are, by the texts of their rows, and what is told of the thread that runs.
 
 use super::checker::Checker;
-use super::code::{builtin, cast, int, read_as};
+use super::code::{builtin, call, cast, int, read_as};
 use super::value::{Value, as_condition, error_value, is_int, word};
 use super::{addresses, parameters};
 use crate::lang::codes::d as tags;
@@ -12,13 +12,13 @@ use crate::lang::d::words;
 use crate::lang::facts::table::TypeTable;
 use crate::lang::facts::{CKind, TraceField};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, Expr};
+use crate::lang::typed::{Builtin, Expr, Intrinsic, WORDS_BYTES};
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::target::Target;
 use crate::probe::providers::SINCE;
 
 /// Functions that texts of rows may call besides those of the language.
-const OF_ROWS: &[&str] = &["nsecs", "ntop", "str", "uptr"];
+const OF_ROWS: &[&str] = &["cmdline", "nsecs", "ntop", "str", "uptr"];
 
 /// Members that the reference declares and gives no value.
 const NOT_CONVERTED: &[&str] = &[
@@ -173,6 +173,11 @@ pub fn call_of_row(c: &mut Checker<'_>, name: &str, items: &[Ast], span: Span) -
         return Some(value);
     }
     Some(match name {
+        "cmdline" => {
+            let length = word(c.expr(items.get(1)?).e);
+            let text = call(Intrinsic::Words, vec![word(value.e), length], Type::Str { size: WORDS_BYTES }, span);
+            Value::new(c.text(text))
+        }
         "uptr" => {
             let to = std::sync::Arc::new(Type::Int { size: 1, signed: true });
             Value::new(cast(word(value.e), &Type::Ptr { to, space: AddressSpace::User }))

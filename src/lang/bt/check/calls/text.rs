@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::lang::bt::ast;
 use crate::lang::codes::check::{ARGUMENT_TYPE, OUT_OF_RANGE};
-use crate::lang::typed::{Builtin, Clock, Expr, ExprKind, Intrinsic};
+use crate::lang::typed::{Builtin, Clock, Expr, ExprKind, Intrinsic, WORDS_BYTES};
 use crate::lang::types::Type;
 use crate::model::bytes::{bytes_of, hold};
 
@@ -46,6 +46,14 @@ pub fn str_(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
             intrinsic::bad_argument(c, call, call.args[0].span, "an address", &text)
         }
     }
+}
+
+/// `cmdline(address, length)`.
+pub fn cmdline(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let address = calls::integer_argument(c, call, 0);
+    let length = calls::integer_argument(c, call, 1);
+    let args = vec![convert_scalar(address, &Type::U64), convert_scalar(length, &Type::U64)];
+    intrinsic::intrinsic(Intrinsic::Words, args, Type::Str { size: WORDS_BYTES }, call)
 }
 
 /// The number of an integer literal, a negative one included.
