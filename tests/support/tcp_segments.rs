@@ -9,7 +9,8 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::net::sockopt::{Timeout, set_socket_timeout, set_tcp_quickack};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketType, ipproto, recv, sendto, socket};
 
-/// Sends 5 bytes of a connection again, and 5 that are 100 bytes ahead.
+/// Sends 7 bytes of a connection again, and 7 that are 100 bytes ahead. No segment of its own is as long, so that what a
+/// slow machine sends again is told from them.
 pub fn disorder() -> Option<()> {
     let seen = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::TCP)).ok()?;
     let sender = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::RAW)).ok()?;
@@ -39,24 +40,26 @@ pub fn disorder() -> Option<()> {
         }
     }
     let (last, header) = last?;
-    // Each of both is answered at once: as long as the connection is there, until it has come.
-    set_socket_timeout(&seen, Timeout::Recv, Some(Duration::from_secs(5))).ok()?;
-    for (from_last, bytes) in [(-10_i32, b"hello"), (101, b"later")] {
+    // The answer to each of both names its first byte (RFC 2018, 2883): the connection stays until it has come.
+    set_socket_timeout(&seen, Timeout::Recv, Some(Duration::from_secs(20))).ok()?;
+    for (from_last, bytes) in [(-10_i32, b"hellowo"), (101, b"laterly")] {
         let packet = segment(&last, header, from_last, bytes)?;
         let to = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         sendto(&sender, &packet, SendFlags::empty(), &to).ok()?;
-        await_packet(&seen, (ports.1, ports.0))?;
+        await_answer(&seen, (ports.1, ports.0), packet.get(header + 4..header + 8)?)?;
     }
     Some(())
 }
 
-/// Waits for a packet between these ports.
-fn await_packet(seen: &OwnedFd, ports: (u16, u16)) -> Option<()> {
+/// Waits for a segment between these ports whose options name the sequence number.
+fn await_answer(seen: &OwnedFd, ports: (u16, u16), number: &[u8]) -> Option<()> {
     let mut buffer = [0_u8; 512];
     loop {
         let (_, length) = retry_on_intr(|| recv(seen, &mut buffer[..], RecvFlags::empty())).ok()?;
         let packet = buffer.get(..length)?;
-        if ports_of(packet)? == ports {
+        let header = usize::from(packet.first()? & 15) * 4;
+        let options = packet.get(header + 20..).unwrap_or_default();
+        if ports_of(packet)? == ports && options.windows(4).any(|word| word == number) {
             return Some(());
         }
     }

@@ -13,7 +13,7 @@ use super::code::{
 };
 use super::frame::{Frame, Scratch};
 use super::prototypes;
-use super::value::{Target, Value, decay, error_value, word};
+use super::value::{Target, Value, address_of_chars, decay, error_value, word};
 use crate::lang::codes::d as tags;
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Intrinsic, Statement, StatementKind};
@@ -229,6 +229,9 @@ pub fn bcopy(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) -> Valu
 /// The address of a pointer's, an array's or a text's bytes.
 pub fn address_of_bytes(c: &mut Checker<'_>, value: Value, out: &mut Vec<Statement>) -> Expr {
     let span = value.span();
+    if let Some(address) = address_of_chars(&value) {
+        return cast(address, &Type::U64);
+    }
     match value.ty().clone() {
         Type::Str { .. } => {
             let text = c.text(value.e);

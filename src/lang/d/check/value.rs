@@ -1,6 +1,8 @@
 //! Values: what an expression is, and how values become those of other types.
 
-use super::code::{call, cast, int64};
+use std::sync::Arc;
+
+use super::code::{CHAR, call, cast, int64};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, Intrinsic, LocalId, MapId};
 use crate::lang::types::{AddressSpace, Type};
@@ -123,11 +125,23 @@ pub fn alike(a: &Type, b: &Type) -> bool {
 /// An array as a pointer to its first element.
 pub fn decay(value: Value) -> Expr {
     let Type::Array { of, .. } = value.ty().clone() else { return value.e };
-    let (span, space) = (value.span(), AddressSpace::Kernel);
+    first_element(value, &of)
+}
+
+/// The address of an array of characters that lies in memory: of all its bytes, behind a NUL, too. Text that is made, as
+/// that of a string function, lies nowhere.
+pub fn address_of_chars(value: &Value) -> Option<Expr> {
+    let in_memory = matches!(value.e.kind, ExprKind::Deref(_) | ExprKind::Field { .. } | ExprKind::Index { .. });
+    (matches!(value.ty(), Type::Str { .. }) && in_memory).then(|| first_element(value.clone(), &CHAR))
+}
+
+fn first_element(value: Value, of: &Type) -> Expr {
+    let ty = Type::Ptr { to: Arc::new(of.clone()), space: AddressSpace::Kernel };
+    let span = value.span();
     if let ExprKind::Deref(pointer) = value.e.kind {
-        return cast(*pointer, &Type::Ptr { to: of, space });
+        return cast(*pointer, &ty);
     }
-    Expr::new(ExprKind::AddressOf(Box::new(value.e)), Type::Ptr { to: of, space }, span)
+    Expr::new(ExprKind::AddressOf(Box::new(value.e)), ty, span)
 }
 
 /// A placeholder where a number is wanted.
