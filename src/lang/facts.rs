@@ -206,6 +206,10 @@ pub trait Facts {
     fn files_of(&self, _pid: u32) -> Vec<String> {
         Vec::new()
     }
+    /// The files that processes run code of, each once.
+    fn files_of_all(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// How a member of `curpsinfo` and its kin is had: its type in D and the expression.
     fn current(&self, word: &str, name: &str) -> Result<(&'static str, String), String> {
         Err(format!("{word}->{name} is not known without a kernel"))

@@ -165,6 +165,11 @@ impl Facts for KernelFacts<'_> {
         }
     }
 
+    fn files_of_all(&self) -> Vec<String> {
+        let held = self.held.iter().map(|(_, program)| program.clone());
+        held.chain(super::user::files_of_all()).collect()
+    }
+
     fn current(&self, word: &str, name: &str) -> Result<(&'static str, String), String> {
         providers::current(self.kernel, word, name)
     }

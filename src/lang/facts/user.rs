@@ -33,6 +33,14 @@ pub(super) fn files_of(pid: u32) -> Vec<String> {
     files
 }
 
+/// The files that processes have mapped as code, each once.
+pub(super) fn files_of_all() -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut seen = std::collections::HashSet::new();
+    processes.flat_map(files_of).filter(|file| seen.insert(file.clone())).collect()
+}
+
 impl UserTypes {
     fn lock(&self) -> MutexGuard<'_, Vec<(Arc<str>, Arc<DebugInfo>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

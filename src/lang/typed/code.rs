@@ -70,7 +70,8 @@ pub enum StatementKind {
         /// New value.
         value: Expr,
     },
-    /// Writes a part of a variable: a field or an element of a scalar map or of a local.
+    /// Writes a part of a variable: a field or an element of a map's value, which begins with zeros where the key is new, or
+    /// of a local.
     Store {
         /// What is written.
         place: Expr,

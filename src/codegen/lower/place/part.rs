@@ -1,7 +1,7 @@
 //! Parts of variables that are written by themselves, and places inside of arrays at offsets that are not known before.
 
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::Cond;
+use crate::codegen::ir::{BlockId, Cond};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind, LocalId};
 use crate::lang::types::Type;
@@ -9,7 +9,7 @@ use crate::model::stats::LossCause;
 
 use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::Lowerer;
-use crate::codegen::lower::maps::element;
+use crate::codegen::lower::maps::{element, key};
 use crate::codegen::lower::numbers;
 use crate::codegen::lower::place::scalar_shape;
 use crate::codegen::lower::value::canonical::Tail;
@@ -17,23 +17,29 @@ use crate::codegen::lower::value::canonical::Tail;
 /// Writes a part of a variable.
 pub fn store_part<'a>(l: &mut Lowerer<'_, 'a>, place: &'a Expr, value: &'a Expr) -> Result<(), CodegenError> {
     let size = l.object.size(&place.ty);
+    let mark = l.mark();
+    let done = l.function.builder.new_block();
     if place.ty.fits_register() {
         let scalar = l.scalar(value)?;
         let scalar = l.function.builder.copy(scalar);
-        let at = own_part(l, place)?;
+        let at = own_part(l, place, done)?;
         let bytes = scalar_shape(&place.ty).0;
         memory::store(&mut l.function.builder, at, bytes, scalar);
-        return Ok(());
+    } else {
+        let temp = l.temp(size);
+        l.store_value(value, temp, &place.ty, Tail::Zeroed)?;
+        let at = own_part(l, place, done)?;
+        memory::copy(&mut l.function.builder, at, temp, size);
     }
-    let temp = l.temp(size);
-    l.store_value(value, temp, &place.ty, Tail::Zeroed)?;
-    let at = own_part(l, place)?;
-    memory::copy(&mut l.function.builder, at, temp, size);
+    l.function.builder.jump(done);
+    l.function.builder.switch_to(done);
+    l.release(mark);
     Ok(())
 }
 
-/// Where a part of a variable lies.
-fn own_part<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Addr, CodegenError> {
+/// Where a part of a variable lies. An element that a map does not have yet is inserted with zeros; control goes to `full` when
+/// there is no room for it.
+fn own_part<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr, full: BlockId) -> Result<Addr, CodegenError> {
     match &e.kind {
         ExprKind::Local(id) => match l.variables.memory(&mut l.function, *id) {
             Some(at) => Ok(at),
@@ -47,12 +53,18 @@ fn own_part<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Addr, CodegenErr
             }
             None => l.internal(e.span, "a part of a keyed variable"),
         },
-        ExprKind::Field { base, offset, .. } => Ok(own_part(l, base)?.at(*offset)),
+        ExprKind::MapGet { map, key } => {
+            l.known.invalidate(*map);
+            let key = key::in_memory(l, *map, key.as_deref(), e.span)?;
+            let element = element::lookup_or_insert(l, *map, key, full, false, e.span)?;
+            Ok(Addr::new(Base::Reg(element), 0))
+        }
+        ExprKind::Field { base, offset, .. } => Ok(own_part(l, base, full)?.at(*offset)),
         ExprKind::Index { base, index } => {
             let Type::Array { len, .. } = base.ty else { return l.internal(e.span, "an element of no array") };
             let size = l.object.size(&e.ty);
             if let Some(i) = index.as_int() {
-                let at = own_part(l, base)?;
+                let at = own_part(l, base, full)?;
                 return Ok(at.at((i as u32).wrapping_mul(size)));
             }
             let index = l.scalar(index)?;
@@ -62,7 +74,7 @@ fn own_part<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr) -> Result<Addr, CodegenErr
                 l.function.builder.copy_into(index, 0);
                 Ok(())
             })?;
-            let base = own_part(l, base)?;
+            let base = own_part(l, base, full)?;
             let b = &mut l.function.builder;
             let start = memory::pointer(b, base);
             let mask = i64::from(len.max(1).next_power_of_two() - 1);

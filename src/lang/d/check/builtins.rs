@@ -59,10 +59,7 @@ impl Checker<'_> {
             "zonename" => return Some(self.of_row("string", ZONE, span)),
             "cwd" | "root" => return Some(files::directory_of_process(self, name, span)),
             "curcpu" => return Some(current_processor(self, span)),
-            "NULL" => {
-                let to = Arc::new(Type::Void);
-                int(0, Type::Ptr { to, space: AddressSpace::Kernel }, span)
-            }
+            "NULL" => return Some(Value { constant: true, ..Value::new(int(0, Type::I32, span)) }),
             "args" => {
                 self.error(tags::D_IDENT_BADREF, span, "args[ ] is indexed by the number of an argument");
                 return Some(error_value(span));

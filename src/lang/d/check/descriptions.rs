@@ -113,6 +113,9 @@ pub fn expand(c: &mut Checker<'_>, spec: &ProbeSpec) -> Vec<Found> {
     tracepoints::tracepoints(c, (provider, module, function, name), &mut found);
     let absent = functions::functions(c.facts, (provider, module, function, name), &mut found);
     let absent = absent.or_else(|| semantic_probes(c.facts, (provider, module, function, name), &mut found));
+    if found.is_empty() {
+        functions::of_any_process(c.facts, (provider, module, function, name), &mut found);
+    }
     if let Some(why) = absent.filter(|_| found.is_empty() && !c.options.zdefs) {
         c.error(tags::D_PDESC_ZERO, spec.span, why);
     } else if found.is_empty() && OTHERS.contains(&provider) && !c.options.zdefs {

@@ -84,10 +84,17 @@ impl Checker<'_> {
             }
             Type::Ptr { to, space } => {
                 let writable = self.uses_scratch && space == AddressSpace::Kernel && !self.only_address;
-                let target = writable.then(|| scratch::writable(self, value.e.clone(), &to, span));
+                let mut before = Vec::new();
+                let (read, written) =
+                    if writable { self.twice(value.e, &mut before) } else { (value.e.clone(), value.e) };
+                let target = writable.then(|| scratch::writable(self, written, &to, span));
                 let size = self.size_of(&to);
-                let pointer = self.read_pointer(value.e, size, writable);
-                Value { target, ..Value::new(Expr::new(ExprKind::Deref(Box::new(pointer)), (*to).clone(), span)) }
+                let pointer = self.read_pointer(read, size, writable);
+                Value {
+                    target,
+                    before,
+                    ..Value::new(Expr::new(ExprKind::Deref(Box::new(pointer)), (*to).clone(), span))
+                }
             }
             other => {
                 let text = self.type_text(&other);
@@ -293,7 +300,8 @@ fn assign(
         return c.wrong(if texts { tags::D_OP_INCOMPAT } else { tags::D_OP_VFPTR }, span, message);
     }
     if op.is_none() && right.e.as_int() == Some(0) && !is_scalar(&ty) {
-        return emptied(c, target, &ty, span);
+        let value = emptied(c, target, &ty, span);
+        return Value { e: block(left.before.clone(), value.e.clone()), ..value };
     }
     let value = match op {
         None => right,
@@ -308,11 +316,16 @@ fn assign(
         let message = format!("operands have incompatible types: \"{to}\" = \"{from}\"");
         return c.wrong(tags::D_OP_INCOMPAT, span, message);
     };
+    let mut out = Vec::new();
+    let value = if left.before.is_empty() { value } else { c.kept(value, &mut out) };
+    if op.is_none() {
+        out.extend(left.before.iter().cloned());
+    }
     let value = match bits {
         Some(bits) => members::with_bits(left, value, bits, span),
         None => value,
     };
-    variables::assign(c, target, value, span)
+    Value::new(block(out, variables::assign(c, target, value, span).e))
 }
 
 /// A constant text. Bytes that are none of UTF-8 are put in where it is used.

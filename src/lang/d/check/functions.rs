@@ -35,11 +35,50 @@ pub fn functions(facts: &dyn Facts, fields: Fields<'_>, found: &mut Vec<Found>) 
         return of_kernel(facts, fields, found);
     }
     let (name, process) = of_process(provider)?;
-    if name == "pid" {
+    let why = if name == "pid" {
         of_user(facts, process, fields, found)
     } else {
         static_probes(facts, name, process, fields, found)
+    };
+    if found.is_empty() { why_none_in_process(facts, process, fields).or(why) } else { None }
+}
+
+/// Adds the static probes of a provider of any process (`node*:::gc-start`): at the files that processes run now, for whoever runs
+/// them, also later.
+pub fn of_any_process(facts: &dyn Facts, (provider, module, _, named): Fields<'_>, found: &mut Vec<Found>) {
+    // Patterns of nothing but stars are not meant for all that any process has.
+    if !provider.contains('*') || !provider.contains(|c: char| c.is_ascii_alphanumeric()) {
+        return;
     }
+    for file in facts.files_of_all().into_iter().filter(|file| is_named(module, file)) {
+        let point = format!("usdt:{file}:{}:{}", widened(provider), widened(named).replace('-', "__"));
+        for (number, (target, _)) in facts.expand(&point).unwrap_or_default().into_iter().enumerate() {
+            let Target::Usdt { provider: own, name, .. } = &target else { continue };
+            let shown = name.replace("__", "-");
+            if chosen(provider, own) && chosen(named, &shown) {
+                let full: Arc<str> = format!("{own}:{}::{shown}", base_name(&file)).into();
+                found.push(Found { number, ..Found::new(Some(target), full, SiteKind::Static) });
+            }
+        }
+    }
+}
+
+/// Why a process has no probe of a description that names none of its files.
+fn why_none_in_process(
+    facts: &dyn Facts,
+    process: u32,
+    (provider, module, function, name): Fields<'_>,
+) -> Option<String> {
+    if process == 0 {
+        return Some(format!("{provider} is no process: it is -c or -p that gives $target one"));
+    }
+    let count = facts.files_of(process).len();
+    if count == 0 {
+        return Some(format!("there is no process {process}, or it has no files"));
+    }
+    let what =
+        if provider.starts_with("pid") { format!("function {function}") } else { format!("static probe {name}") };
+    (module == "*").then(|| format!("process {process} has no {what} in any of its {count} files"))
 }
 
 fn of_kernel(
@@ -67,25 +106,36 @@ fn of_kernel(
                     found.push(Found::new(Some(target), full, kind));
                 }
             }
-            Err(refusal) => why = Some(refusal.message),
+            Err(refusal) => {
+                let none = format!("this kernel has {} that can be probed", no_function(module, function));
+                why = Some(if refusal.unmatched { none } else { refusal.message });
+            }
         }
     }
     why
 }
 
+/// What there is not, with its module, where one is given.
+fn no_function(module: &str, function: &str) -> String {
+    let function = if function == "*" { "no functions".to_owned() } else { format!("no function {function}") };
+    if module == "*" { function } else { format!("{function} in module {module}") }
+}
+
+/// Whether a description's module names a file.
+fn is_named(module: &str, file: &str) -> bool {
+    let base = base_name(file);
+    // `libc`, `libc.so` and `libc.so.1` name a library by its stem.
+    let stem = |name: &str| name.split(".so").next().map(str::to_owned);
+    fits(module, base) || (!module.contains('*') && module.starts_with("lib") && stem(module) == stem(base))
+}
+
 /// The files that a description's module names in a process.
 fn files(facts: &dyn Facts, process: u32, module: &str) -> Vec<String> {
     let all = facts.files_of(process);
-    let named = |file: &str| {
-        let base = base_name(file);
-        // `libc`, `libc.so` and `libc.so.1` name a library by its stem.
-        let stem = |name: &str| name.split(".so").next().map(str::to_owned);
-        fits(module, base) || (!module.contains('*') && module.starts_with("lib") && stem(module) == stem(base))
-    };
     if module == "a.out" {
         return all.into_iter().take(1).collect();
     }
-    let files: Vec<String> = all.into_iter().filter(|file| named(file)).collect();
+    let files: Vec<String> = all.into_iter().filter(|file| is_named(module, file)).collect();
     // What the loader has not mapped yet.
     if files.is_empty() && module != "*" { vec![module.to_owned()] } else { files }
 }

@@ -120,11 +120,12 @@ fn field(c: &mut Checker<'_>, value: Value, name: &Name, span: Span) -> Value {
         Expr::new(kind, field.ty.clone(), span)
     };
     let target = value.written().map(|base| Target::Part(without_bits(&part(base))));
+    let before = value.before;
     let mut e = part(value.e);
     if let (Some((_, width)), Type::Int { signed: true, .. }) = (field.bits, &field.ty) {
         e = with_sign(e, width, &field.ty);
     }
-    Value { target, bits: field.bits, ..Value::new(e) }
+    Value { target, bits: field.bits, before, ..Value::new(e) }
 }
 
 /// The word that holds a bitfield, with the bits replaced.
@@ -157,13 +158,16 @@ pub fn array_element(c: &mut Checker<'_>, array: Value, index: Value, span: Span
             }
             // Kept aside so that a fault can tell it.
             let word = cast(word(index.e), &Type::I64);
-            let index = if known.is_some() { word } else { c.checked_pointer(word) };
-            let part = |base: Expr| {
-                let kind = ExprKind::Index { base: Box::new(base), index: Box::new(index.clone()) };
+            let mut before = array.before.clone();
+            let (read, written) = if known.is_some() { (word.clone(), word) } else { c.twice(word, &mut before) };
+            let mut part = |base: Expr, index: Expr| {
+                let index = if known.is_some() { index } else { c.checked_pointer(index) };
+                let kind = ExprKind::Index { base: Box::new(base), index: Box::new(index) };
                 Expr::new(kind, (*of).clone(), span)
             };
-            let target = array.written().map(|base| Target::Part(part(base)));
-            Value { target, ..Value::new(part(array.e)) }
+            let target = array.written().map(|base| Target::Part(part(base, written)));
+            let e = part(array.e, read);
+            Value { target, before, ..Value::new(e) }
         }
         Type::Ptr { .. } => {
             let at = operators::operate(c, crate::lang::d::ast::Binary::Add, array, index, span);

@@ -151,7 +151,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("there is no anonymous tracing", &["grabanon"]),
     ("memory is charged to the control group, and there is no limit of its own", &["lockmem"]),
     ("symbols are always looked up", &["noresolve", "nojtanalysis"]),
-    ("there is no such limit", &["nusdtprobes", "pcapsize", "specsize", "printsize"]),
+    ("there is no such limit", &["nusdtprobes", "pcapsize", "printsize"]),
     ("fields of a description are told apart by their colons", &["pspec"]),
     ("buffers keep the size that they began with", &["quietresize"]),
 ];
@@ -366,6 +366,8 @@ fn is_met(name: &str, value: Option<&str>) -> Option<bool> {
         _ if MET_RATES.contains(&name) => value.is_some_and(is_rate),
         // Names of frames are never cut.
         "jstackstrsize" => value.is_some_and(|v| size(v).is_some()),
+        // What waits for its commit is never cut.
+        "specsize" => value.is_some_and(|v| size(v).is_some_and(|bytes| bytes > 0)),
         "bufresize" => value == Some("auto"),
         "evaltime" => value == Some("exec"),
         // Records come in the order of their time.

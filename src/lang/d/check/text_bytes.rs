@@ -10,7 +10,7 @@ use super::code::{
 };
 use super::frame::{Frame, Words};
 use super::options::Options;
-use super::value::{Value, is_int, word};
+use super::value::{Value, is_int, is_scalar, word};
 use super::{scratch, strings};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, Intrinsic, LocalId, Statement};
@@ -195,7 +195,7 @@ pub fn text_order(c: &mut Checker<'_>, a: Expr, b: Expr) -> Expr {
 pub fn next_word(c: &mut Checker<'_>, text: Value, delimiters: Value, span: Span) -> Value {
     let mut out = Vec::new();
     let words = words(c);
-    if text.e.as_int() == Some(0) && matches!(text.ty(), Type::Ptr { .. }) {
+    if text.e.as_int() == Some(0) && is_scalar(text.ty()) {
         let never = is_negative(read(words.at, span));
         out.push(scratch::fault_if(never, scratch::INVALID_ADDRESS, span));
     } else {

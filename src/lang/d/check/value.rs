@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::code::{CHAR, call, cast, int64};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, Intrinsic, LocalId, MapId};
+use crate::lang::typed::{Expr, ExprKind, Intrinsic, LocalId, MapId, Statement};
 use crate::lang::types::{AddressSpace, Type};
 
 /// Something that can be assigned to.
@@ -27,11 +27,13 @@ pub struct Value {
     pub constant: bool,
     /// What it is before it is cut to its type: D computes with 64 bits, and cuts where a value is kept.
     pub wide: Option<Box<Expr>>,
+    /// What computing the value does and the target relies on (`a[i++]`): for who writes to the target without that.
+    pub before: Vec<Statement>,
 }
 
 impl Value {
     pub const fn new(e: Expr) -> Self {
-        Self { e, target: None, bits: None, constant: false, wide: None }
+        Self { e, target: None, bits: None, constant: false, wide: None, before: Vec::new() }
     }
 
     pub fn ty(&self) -> &Type {
@@ -50,7 +52,11 @@ impl Value {
     pub fn written(&self) -> Option<Expr> {
         match self.target.as_ref()? {
             Target::Part(place) => Some(place.clone()),
-            _ => Some(self.e.clone()),
+            Target::Map(map, key) => {
+                let kind = ExprKind::MapGet { map: *map, key: key.clone().map(Box::new) };
+                Some(Expr::new(kind, self.e.ty.clone(), self.e.span))
+            }
+            Target::Local(_) => Some(self.e.clone()),
         }
     }
 }

@@ -31,6 +31,19 @@ impl Checker<'_> {
         out.push(set(local, e));
         read_as(local, ty, span)
     }
+
+    /// A part of a place that is computed once though the place is read and written: what reading it has there, and what
+    /// writing it has. What the first does beside goes to `before`.
+    pub fn twice(&mut self, e: Expr, before: &mut Vec<Statement>) -> (Expr, Expr) {
+        let same_again = |e: &Expr| !matches!(e.kind, ExprKind::Call(..) | ExprKind::Builtin(Builtin::Rand));
+        if e.is_pure() && e.all_exprs().all(same_again) {
+            return (e.clone(), e);
+        }
+        let mut own = Vec::new();
+        let again = self.kept(e, &mut own);
+        before.extend(own.iter().cloned());
+        (block(own, again.clone()), again)
+    }
 }
 
 /// A name that stands alone.
@@ -55,7 +68,7 @@ pub fn identifier(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Value {
             let message = format!("{name} may not be referenced as a scalar: it is an associative array");
             return c.wrong(tags::D_IDENT_BADREF, span, message);
         }
-        return value_of(&variable, None, span);
+        return value_of(c, &variable, Scope::Global, Vec::new(), span);
     }
     if let Some(value) = c.builtin(name, span) {
         return value;
@@ -75,10 +88,13 @@ pub fn identifier(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Value {
     c.wrong(tags::D_IDENT_UNDEF, span, format!("failed to resolve {name}: unknown variable name"))
 }
 
-fn value_of(variable: &Variable, key: Option<Expr>, span: Span) -> Value {
-    let kind = ExprKind::MapGet { map: variable.map, key: key.clone().map(Box::new) };
-    let e = Expr::new(kind, variable.ty.clone(), span);
-    Value { target: Some(Target::Map(variable.map, key)), ..Value::new(e) }
+fn value_of(c: &mut Checker<'_>, variable: &Variable, scope: Scope, keys: Vec<Expr>, span: Span) -> Value {
+    let mut before = Vec::new();
+    let (read, written) = keys.into_iter().map(|key| c.twice(key, &mut before)).unzip();
+    let key = full_key(scope, read, span).map(Box::new);
+    let e = Expr::new(ExprKind::MapGet { map: variable.map, key }, variable.ty.clone(), span);
+    let target = Some(Target::Map(variable.map, full_key(scope, written, span)));
+    Value { target, before, ..Value::new(e) }
 }
 
 /// The key of thread-local variables: the thread, or the processor of an idle one.
@@ -133,8 +149,7 @@ pub fn scoped(c: &mut Checker<'_>, scope: Scope, name: &Arc<str>, span: Span) ->
         if variable.indexed {
             return c.wrong(tags::D_IDENT_BADREF, span, format!("{name} may not be referenced as a scalar"));
         }
-        let key = full_key(scope, Vec::new(), span);
-        return value_of(&variable, key, span);
+        return value_of(c, &variable, scope, Vec::new(), span);
     }
     let word = if scope == Scope::Clause { "this" } else { "self" };
     c.wrong(tags::D_VAR_UNDEF, span, format!("{word}->{name} has not yet been declared or assigned"))
@@ -202,7 +217,7 @@ pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Va
             return Some(Value { target: Some(Target::Local(local)), ..Value::new(e) });
         }
         let variable = declare(c, scope, &name, ty, Vec::new(), false, span);
-        return Some(value_of(&variable, full_key(scope, Vec::new(), span), span));
+        return Some(value_of(c, &variable, scope, Vec::new(), span));
     };
     if scope == Scope::Clause {
         c.error(tags::D_ARR_LOCAL, span, format!("associative array this->{name} may not be clause-local"));
@@ -211,7 +226,7 @@ pub fn assigned(c: &mut Checker<'_>, target: &ast::Expr, ty: &Type) -> Option<Va
     let keys: Vec<Expr> = items.iter().map(|e| key_part(c, e)).collect();
     let types: Vec<Type> = keys.iter().map(|e| e.ty.clone()).collect();
     let variable = declare(c, scope, &name, ty, types, true, span);
-    Some(value_of(&variable, full_key(scope, keys, span), span))
+    Some(value_of(c, &variable, scope, keys, span))
 }
 
 /// Whether a plain name is that of something else.
@@ -273,7 +288,14 @@ pub fn element(c: &mut Checker<'_>, base: &ast::Expr, items: &[ast::Expr], span:
         let arguments: Vec<Value> = items.iter().map(|e| c.expr(e)).collect();
         return Some(put_in(c, &inline, &arguments, span));
     }
-    let variable = c.variables.known.get(&(scope, name.clone())).cloned()?;
+    let known = c.variables.known.get(&(scope, name.clone())).cloned();
+    if known.is_none()
+        && scope == Scope::Global
+        && let Some((ty, text)) = super::library::inline_of_key(&name)
+    {
+        return Some(library_inline(c, (ty, text), items, span));
+    }
+    let variable = known?;
     if !variable.indexed {
         return None;
     }
@@ -298,7 +320,27 @@ pub fn element(c: &mut Checker<'_>, base: &ast::Expr, items: &[ast::Expr], span:
             return Some(error_value(span));
         }
     }
-    Some(value_of(&variable, full_key(scope, keys, span), span))
+    Some(value_of(c, &variable, scope, keys, span))
+}
+
+/// An inline of the reference's libraries with its one argument, a number.
+fn library_inline(c: &mut Checker<'_>, (ty, text): (&str, &str), items: &[ast::Expr], span: Span) -> Value {
+    let [item] = items else {
+        let message = format!("prototype mismatch: {} arguments passed, 1 expected", items.len());
+        return c.wrong(tags::D_PROTO_LEN, span, message);
+    };
+    let value = c.expr(item);
+    let at = value.span();
+    if value.is_error() {
+        return value;
+    }
+    let Some(number) = c.convert(value, &Type::I32) else {
+        return c.wrong(tags::D_PROTO_ARG, at, "the argument is a number");
+    };
+    let mut out = Vec::new();
+    let number = c.kept(number, &mut out);
+    let text = c.snippet(ty, text, &[("__key", number)], span);
+    Value { e: block(out, text.e.clone()), ..text }
 }
 
 fn put_in(c: &mut Checker<'_>, inline: &Inline, arguments: &[Value], span: Span) -> Value {

@@ -129,7 +129,21 @@ impl<'t> Cursor<'t> {
     }
 
     pub fn unexpected(&mut self) {
-        let message = format!("syntax error near {}", self.found());
+        let why = match self.word().as_deref() {
+            Some("if" | "else" | "switch") => {
+                ": D has no such statement; a predicate /a/ before the clause decides, or `a ? b : c` in an expression"
+            }
+            Some("while" | "for" | "do" | "goto") => ": D has no loops",
+            _ => "",
+        };
+        let message = format!("syntax error near {}{why}", self.found());
+        self.error_here(tags::D_SYNTAX, message);
+    }
+
+    /// A name that stands where only a type's can.
+    pub fn unknown_type(&mut self) {
+        let message =
+            format!("syntax error near {}: neither this kernel nor the program has a type of that name", self.found());
         self.error_here(tags::D_SYNTAX, message);
     }
 

@@ -67,7 +67,10 @@ impl Parser<'_> {
             }
             let is_keyword = words::begins_declaration(&word);
             if !is_keyword && (has_type || !self.is_type(&word)) {
-                break;
+                if has_type || !self.stands_for_type(!found.classes.is_empty()) {
+                    break;
+                }
+                self.tokens.unknown_type();
             }
             has_type |= !matches!(&*word, "const" | "volatile" | "restrict");
             found.words.extend(self.tokens.name());
@@ -77,6 +80,15 @@ impl Parser<'_> {
         }
         found.span = self.tokens.since(start);
         found
+    }
+
+    /// Whether an unknown name that stands where a type begins can only be meant as one.
+    fn stands_for_type(&mut self, behind_class: bool) -> bool {
+        match self.tokens.next_kind() {
+            Kind::Sign("*") | Kind::Ident(_) => true,
+            Kind::Sign(">" | "<" | ")") => !behind_class,
+            _ => false,
+        }
     }
 
     fn tagged(&mut self, kind: TagKind) -> Tagged {
@@ -206,8 +218,12 @@ impl Parser<'_> {
         if self.tokens.accept("]") {
             return DeclaratorPart::Array(None, self.tokens.since(start));
         }
-        if self.at_type() || self.tokens.word().is_some_and(|w| words::CLASSES.contains(&&*w)) || self.tokens.at("...")
-        {
+        let unknown = self.tokens.word().is_some()
+            && self.tokens.ahead(|lexer| {
+                lexer.next().kind == Kind::Sign("*") && matches!(lexer.next().kind, Kind::Sign("]" | "*" | ","))
+            });
+        let class = self.tokens.word().is_some_and(|w| words::CLASSES.contains(&&*w));
+        if self.at_type() || unknown || class || self.tokens.at("...") {
             let keys = self.parameters("]");
             self.tokens.expect("]");
             return DeclaratorPart::Keys(keys, self.tokens.since(start));

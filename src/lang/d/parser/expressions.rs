@@ -156,7 +156,7 @@ impl Parser<'_> {
             let span = start.to(operand.span);
             return Expr { kind: ExprKind::Unary(Unary::Stringof, Box::new(operand)), span };
         }
-        if self.tokens.at("(") && self.is_cast() {
+        if self.tokens.at("(") && (self.is_cast() || self.casts_to_unknown()) {
             self.tokens.bump();
             let ty = self.type_name();
             self.tokens.expect(")");
@@ -165,6 +165,23 @@ impl Parser<'_> {
             return Expr { kind: ExprKind::Cast(Box::new(ty), Box::new(operand)), span };
         }
         self.postfix()
+    }
+
+    /// Whether this `(` begins what can only be a cast to a type that nobody knows: `(name *)`, or `(name) x`.
+    fn casts_to_unknown(&mut self) -> bool {
+        self.tokens.ahead(|lexer| {
+            if !matches!(lexer.next().kind, Kind::Ident(_)) {
+                return false;
+            }
+            let mut stars = 0;
+            let mut kind = lexer.next().kind;
+            while kind == Kind::Sign("*") && stars < MAX_HEIGHT {
+                stars += 1;
+                kind = lexer.next().kind;
+            }
+            let closed = kind == Kind::Sign(")");
+            closed && (stars > 0 || matches!(lexer.next().kind, Kind::Ident(_) | Kind::Int(_)))
+        })
     }
 
     /// Whether the word behind this `(` begins a type's name.

@@ -220,7 +220,17 @@ fn clause(p: &mut Parser<'_>, script: &mut Script) {
             (None, true) if p.tokens.at_eof() => "",
             _ => "syntax error: expected a predicate or `{`",
         };
-        if !message.is_empty() && !probes.is_empty() {
+        let name = match &probes[..] {
+            [only] if !only.text.contains([':', '-', '*', '?', '[']) => Some(only.span),
+            _ => None,
+        };
+        if let Some(at) = name.filter(|_| p.tokens.at("*") || p.tokens.word().is_some()) {
+            // `name *x` and `name x` declare.
+            let text = p.tokens.lexer.text.get(at.start as usize..at.end as usize).unwrap_or("");
+            let message = format!("syntax error near \"{text}\": it is no probe, and no type that is known here");
+            p.tokens.error(tags::D_SYNTAX, at, message);
+            skip_item(p);
+        } else if !message.is_empty() && !probes.is_empty() {
             p.tokens.error_here(tags::D_SYNTAX, message);
             skip_item(p);
         } else {
