@@ -144,6 +144,9 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
             .map_err(|source| CliError::Write { path: path.display().to_string(), source })?,
         None => std::io::stdout().write_all(&written).map_err(CliError::stdout)?,
     }
+    if written.is_empty() {
+        let _ = writeln!(std::io::stderr(), "probescope: {}: the trace has no events", args.file.display());
+    }
     if !damage.is_empty() {
         let _ = writeln!(std::io::stderr(), "probescope: {}: {damage}", args.file.display());
     }

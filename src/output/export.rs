@@ -137,6 +137,14 @@ pub enum ExportError {
         /// What there is instead.
         there: String,
     },
+    /// The form shows what happened over time.
+    #[error("{form} needs events, or numbers in maps; the trace has no events, and {there}")]
+    NoEvents {
+        /// The form.
+        form: &'static str,
+        /// What there is instead.
+        there: String,
+    },
     /// There is no such map.
     #[error("there is no map {name}; {there}")]
     NoMap {
@@ -227,7 +235,10 @@ impl Source<'_> {
             Form::EventsJson => self.events().json_lines().into_bytes(),
             Form::Json => table::safe_json(table::maps_json(self.trace, &self.maps()?)).into_bytes(),
             Form::Report => report::text(self, &self.maps()?).into_bytes(),
-            Form::Perfetto => perfetto::trace(self),
+            Form::Perfetto => match perfetto::trace(self) {
+                Some(trace) => trace,
+                None => return Err(ExportError::NoEvents { form: form.name(), there: names(&self.maps()?) }),
+            },
             Form::Folded | Form::Flame | Form::Firefox | Form::Pprof => {
                 let (name, tree) = self.tree(form)?;
                 of_stacks(form, &name, &tree, self.trace)?

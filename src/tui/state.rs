@@ -157,6 +157,8 @@ pub struct State {
     pub wanted: Vec<Effect>,
     /// A passing message.
     pub toast: Option<Toast>,
+    /// A message that waits until the one before it was read.
+    pub next_toast: Option<Toast>,
     /// All that was said so.
     pub journal: Journal,
     /// What probes may take of the CPUs' time.
@@ -204,6 +206,7 @@ impl State {
             marked_struct: None,
             wanted: Vec::new(),
             toast: None,
+            next_toast: None,
             journal: Journal::default(),
             disabled: None,
             home: None,
@@ -288,6 +291,16 @@ impl State {
         } else {
             self.journal.say(severity, &text);
         }
+    }
+
+    /// Shows a passing message that answers nothing the user did: behind the one that is there.
+    pub fn tell_next(&mut self, severity: Severity, text: impl Into<String>) {
+        let text = text.into();
+        if self.toast.is_none() {
+            return self.tell(severity, text);
+        }
+        self.journal.say(severity, &text);
+        self.next_toast = Some(Toast { severity, text });
     }
 
     /// The pane whose filter is typed: the one that has the keys, else the events.

@@ -36,6 +36,9 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
         layers::act(state, action)
     };
     settle(state);
+    if state.toast.is_none() {
+        state.toast = state.next_toast.take();
+    }
     with_wanted(state, effects)
 }
 

@@ -1,6 +1,6 @@
 //! What typing does: probes found and inserted, errors, completions, saving, and the way between panes.
 
-use probescope::lang::diagnostic::{Code, Diagnostic};
+use probescope::lang::diagnostic::{Code, Diagnostic, Severity};
 use probescope::lang::service::{Completion, CompletionKind};
 use probescope::lang::source::Span;
 use probescope::session::update::{CompileFigures, Ending, TraceId, Update};
@@ -202,6 +202,12 @@ fn checks_while_typing_never_touch_the_trace() {
         update::receive(&mut state, Message::Kept { because: None, kept: Err("HOME is not set".into()) });
         assert_eq!(shown(&state, "would be lost in a crash: HOME is not set"), told, "told once");
     }
+    state.unkept = false;
+    state.tell(Severity::Info, "20 recorded firings");
+    update::receive(&mut state, Message::Kept { because: None, kept: Err("HOME is not set".into()) });
+    assert!(shown(&state, "20 recorded firings"), "an answer is read first");
+    press(&mut state, "<left>");
+    assert!(shown(&state, "would be lost in a crash"));
 }
 
 #[test]

@@ -54,15 +54,15 @@ struct Writer<'a> {
     slices: BTreeMap<i64, Vec<Slice>>,
 }
 
-/// The trace.
+/// The trace; `None` where nothing would be seen in it.
 #[must_use]
-pub fn trace(source: &Source<'_>) -> Vec<u8> {
+pub fn trace(source: &Source<'_>) -> Option<Vec<u8>> {
     let mut writer = Writer { source, out: Message::default(), tracks: HashMap::new(), slices: BTreeMap::new() };
     writer.clocks();
     writer.events();
     writer.slices();
     writer.counters();
-    writer.out.finish()
+    (!writer.tracks.is_empty()).then(|| writer.out.finish())
 }
 
 /// A name for a thread's events: its number and its command, where the values tell them.

@@ -234,4 +234,10 @@ fn what_is_not_there_is_named() {
     );
     let source = Source { map: Some("nothing"), ..source };
     assert_eq!(source.write(Form::Csv).unwrap_err().to_string(), "there is no map nothing; there are @s, @n");
+    let quiet = Store::default();
+    let source = Source { history: &quiet, map: None, ..source };
+    assert_eq!(
+        source.write(Form::Perfetto).unwrap_err().to_string(),
+        "perfetto needs events, or numbers in maps; the trace has no events, and there are no maps"
+    );
 }

@@ -187,7 +187,7 @@ pub fn kept(state: &mut State, because: Option<String>, kept: Result<PathBuf, St
         (None, Ok(_)) => state.unkept = false,
         (None, Err(reason)) => {
             if !std::mem::replace(&mut state.unkept, true) {
-                state.tell(Severity::Warning, format!("Unsaved text would be lost in a crash: {reason}"));
+                state.tell_next(Severity::Warning, format!("Unsaved text would be lost in a crash: {reason}"));
             }
         }
     }
