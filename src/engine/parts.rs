@@ -48,6 +48,8 @@ impl Trace {
     #[must_use]
     pub fn maps_of(&self, probe: u32) -> Vec<&str> {
         let maps = &self.program().maps;
-        written(self, probe).into_iter().filter_map(|map| maps.get(map.0 as usize)).map(|map| &*map.name).collect()
+        let names = written(self, probe).into_iter().filter_map(|map| maps.get(map.0 as usize)).map(|map| &*map.name);
+        // What `latency` keeps is no result.
+        names.filter(|name| !name.starts_with("@__")).collect()
     }
 }

@@ -108,18 +108,14 @@ fn script(pattern: &str, [entry, exit]: [String; 2], functions: usize) -> String
     format!(
         "// X-ray of {pattern}: how often each function is called, how long it takes, its last arguments and result.\n\
          {config}{entry}\n{{\n    \
-         @start[curtask, func] = nsecs;\n    \
          @calls[func] = count();\n    \
          @arguments[func] = (arg0, arg1, arg2);\n\
          }}\n\n\
-         {exit}\n/@start[curtask, func]/\n{{\n    \
-         $ns = nsecs - @start[curtask, func];\n    \
-         delete(@start[curtask, func]);\n    \
-         @ns[func] = hist($ns, {bits});\n    \
-         @longest[func] = max($ns);\n    \
+         {exit}\n{{\n    \
+         @ns[func] = hist(latency, {bits});\n    \
+         @longest[func] = max(latency);\n    \
          @result[func] = retval;\n\
-         }}\n\n\
-         end\n{{\n    clear(@start);\n}}\n"
+         }}\n"
     )
 }
 
@@ -136,8 +132,8 @@ mod tests {
     fn a_pattern_becomes_a_script() {
         let xray = xray("vfs_*", &kernel()).unwrap();
         assert!(xray.functions > 0 && xray.note.is_none());
-        assert!(xray.script.contains("\nkprobe:vfs_*\n{\n    @start[curtask, func] = nsecs;\n"), "{}", xray.script);
-        assert!(xray.script.contains("\nkretprobe:vfs_*\n/@start[curtask, func]/\n"), "{}", xray.script);
+        assert!(xray.script.contains("\nkprobe:vfs_*\n{\n    @calls[func] = count();\n"), "{}", xray.script);
+        assert!(xray.script.contains("\nkretprobe:vfs_*\n{\n    @ns[func] = hist(latency, 3);\n"), "{}", xray.script);
         assert_eq!(super::xray("fentry:vmlinux:vfs_*", &kernel()).unwrap().functions, xray.functions);
     }
 
@@ -151,7 +147,7 @@ mod tests {
     #[test]
     fn many_functions_have_coarser_histograms_and_room_for_all() {
         let many = script("*", ["kprobe:*".to_owned(), "kretprobe:*".to_owned()], 46_000);
-        assert!(many.contains("max_map_keys = 50096;") && many.contains("hist($ns, 0)"), "{many}");
+        assert!(many.contains("max_map_keys = 50096;") && many.contains("hist(latency, 0)"), "{many}");
         assert!(many.contains("skip_program_functions = true;"), "{many}");
     }
 }

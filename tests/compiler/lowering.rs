@@ -131,7 +131,7 @@ fn keyed_maps_insert_update_and_count_what_does_not_fit() {
     assert_eq!(lost, 3 * 6 * 2, "{:?}", loaded.losses());
 }
 
-use probescope::lang::typed::{Block, ExprKind, Intrinsic, LocalId, MapId, Probe, Program, StatementKind};
+use probescope::lang::typed::{Block, ExprKind, Intrinsic, LocalId, MapId, Probe, Program, Session, StatementKind};
 use probescope::lang::types::{AddressSpace, StackMode};
 use probescope::model::target::{Rate, Target};
 
@@ -356,6 +356,13 @@ fn both_ends_of_a_function_are_one_program_where_the_kernel_has_sessions() {
     };
     let artifact = probescope::codegen::compile(&untraced, &TargetFacts::of_version(7, 2, 2)).unwrap();
     assert_eq!(artifact.programs.len(), 2);
+    // A return that asks what its entry kept is never with an entry that keeps nothing.
+    let mut asks = script(arg(0));
+    asks.probes[1].body = block(vec![set(0, None, builtin(Builtin::SessionCookie, Type::I64))]);
+    assert!(asks.sessions().is_empty());
+    let keep = e(ExprKind::Call(Intrinsic::KeepInSession, vec![int(1)]), Type::Void);
+    asks.probes.push(Probe { body: block(vec![st(StatementKind::Expr(keep))]), ..asks.probes[0].clone() });
+    assert_eq!(asks.sessions(), [Session { entry: 2, on_return: 1 }]);
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn every_function_of_a_pattern_has_a_row() {
         assert!(row["timed"].as_u64() <= row["calls"].as_u64(), "{row}");
         assert!(row["max_ns"].is_null() || row["max_ns"].as_u64() >= row["p50_ns"]["from"].as_u64(), "{row}");
     }
-    assert!(xray(&["--script"]).contains("uretprobe:libc:str*\n/@start[curtask, func]/"));
+    assert!(xray(&["--script"]).contains("uretprobe:libc:str*\n{\n    @ns[func] = hist(latency, 3);"));
 }
 
 #[test]

@@ -3,13 +3,14 @@
 use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Vreg};
-use crate::lang::typed::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::lang::typed::{BinaryOp, Builtin, Expr, ExprKind, UnaryOp};
 use crate::lang::types::Type;
 use crate::model::stats::LossCause;
 
 use crate::codegen::lower::addr::memory;
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::place::scalar_shape;
+use crate::codegen::lower::programs::session;
 use crate::codegen::lower::{marks, numbers, strings};
 
 impl<'a> Lowerer<'_, 'a> {
@@ -131,6 +132,11 @@ fn condition_kind<'a>(l: &mut Lowerer<'_, 'a>, e: &'a Expr, yes: BlockId, no: Bl
     match &e.kind {
         ExprKind::Int(v) => {
             l.function.builder.jump(if *v != 0 { yes } else { no });
+            Ok(())
+        }
+        // Known to the compiler: what is done elsewhere is left out.
+        ExprKind::Builtin(Builtin::InSession) => {
+            l.function.builder.jump(if session::is_part(l) { yes } else { no });
             Ok(())
         }
         ExprKind::Unary(UnaryOp::Not, a) => l.condition(a, no, yes),

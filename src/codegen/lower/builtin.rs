@@ -19,7 +19,7 @@ use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::layout::CONSTANTS;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::place::{Place, read};
-use crate::codegen::lower::programs::{dispatch, records};
+use crate::codegen::lower::programs::{dispatch, records, session};
 use crate::codegen::lower::{helpers as h, numbers};
 
 /// A builtin that fits a register.
@@ -75,6 +75,8 @@ pub fn scalar<'a>(l: &mut Lowerer<'_, 'a>, builtin: Builtin, e: &'a Expr) -> Res
             let task = l.function.builder.call(h::GET_CURRENT_TASK_BTF, &[]);
             l.function.builder.call(h::TASK_PT_REGS, &[task.into()]).into()
         }
+        Builtin::InSession => i64::from(session::is_part(l)).into(),
+        Builtin::SessionCookie => session::kept(l).into(),
         Builtin::Ncpus => i64::from(l.object.facts.online_cpus).into(),
         Builtin::Comm => {
             let at = l.memory(e)?;

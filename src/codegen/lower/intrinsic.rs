@@ -13,6 +13,7 @@ use crate::codegen::lower::builtin::{registers, task};
 use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::numbers::constant;
 use crate::codegen::lower::place::{Place, read};
+use crate::codegen::lower::programs::session;
 use crate::codegen::lower::strings::{search, source, symbolic_number, words};
 use crate::codegen::lower::value::canonical::Tail;
 use crate::codegen::lower::{helpers as h, numbers, objects, place, stack, strings, transfer};
@@ -97,6 +98,7 @@ pub fn scalar<'a>(
         }
         (Intrinsic::ReadInto, [dst, src, n]) => transfer::read_into(l, dst, src, n, e.span),
         (Intrinsic::WriteUser, [dst, src, n]) => transfer::write_user(l, dst, src, n, e.span),
+        (Intrinsic::KeepInSession, [word]) => session::keep(l, word),
         (Intrinsic::SocketCookie, [socket]) => objects::socket_cookie(l, socket, e.span),
         (Intrinsic::IsReadable, [pointer]) => {
             let place = l.pointee(pointer)?;

@@ -319,6 +319,10 @@ pub enum Builtin {
     Register(u16),
     /// Number of online CPUs: `uint64`.
     Ncpus,
+    /// 1 where the probe's program runs at both ends of a function ([`crate::lang::typed::Session`]): `uint64`.
+    InSession,
+    /// What the entry of the call that returns kept with [`Intrinsic::KeepInSession`], 0 where nothing: `uint64`.
+    SessionCookie,
 }
 
 /// The clocks of `nsecs`.
@@ -452,6 +456,8 @@ pub enum Intrinsic {
     ReadInto,
     /// `socket_cookie(sk)`.
     SocketCookie,
+    /// Keeps a number for the return of the call, in a session.
+    KeepInSession,
     /// Whether the memory that a pointer leads to can be read: `Bool`.
     IsReadable,
     /// The packet bytes of a `skboutput`.
@@ -468,6 +474,9 @@ impl Intrinsic {
     /// Whether it does more than compute a value: it runs as often as it is written, where it is written.
     #[must_use]
     pub const fn has_effect(&self) -> bool {
-        matches!(self, Self::Signal | Self::SignalThread | Self::Override | Self::WriteUser | Self::ReadInto)
+        matches!(
+            self,
+            Self::Signal | Self::SignalThread | Self::Override | Self::WriteUser | Self::ReadInto | Self::KeepInSession
+        )
     }
 }

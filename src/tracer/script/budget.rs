@@ -202,9 +202,10 @@ impl BudgetKeeper {
             let fired = words::grouped(one.taken.saturating_add(one.throttled));
             let of_sample = if maps.is_empty() { String::new() } else { format!(": {} of a sample", are(&maps)) };
             let message = format!(
-                "{} ran at {} of {fired} firings, to keep its budget{of_sample}, one in {:.1}",
+                "{} ran at {} of {fired} firings, to keep its budget{of_sample}, one in {:.*}",
                 name(trace, one.probe),
                 words::grouped(one.taken),
+                if one.factor() < 1.95 { 2 } else { 1 },
                 one.factor()
             );
             say(THROTTLED, trace, one.probe, message, "counts and sums are to be multiplied by that", face)?;

@@ -32,6 +32,7 @@ pub fn prototype(name: &str) -> Option<Prototype> {
         // libbpf takes what follows three underscores for no part of the name.
         "bpf_session_is_return___of_context" => (Int, &[VoidPtr]),
         "bpf_session_cookie" => (Long, &[]),
+        "bpf_session_cookie___of_context" => (Long, &[VoidPtr]),
         "bpf_task_from_pid" => (Struct("task_struct"), &[Int]),
         "bpf_task_acquire" => (Struct("task_struct"), &[Struct("task_struct")]),
         "bpf_task_release" => (Void, &[Struct("task_struct")]),

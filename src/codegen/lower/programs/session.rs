@@ -14,11 +14,13 @@ use crate::codegen::artifact::{ProgramKind, ProgramSpec};
 use crate::codegen::builder::FunctionBuilder;
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Cond, Linkage, Operand, Vreg};
-use crate::kernel::target::SessionCall;
+use crate::kernel::target::{SessionCall, TargetFacts};
 use crate::lang::source::Span;
-use crate::lang::typed::{Builtin, ExprKind, Intrinsic, Probe, Program, Session};
+use crate::lang::typed::{Builtin, Expr, ExprKind, Intrinsic, Probe, Program, Session};
 use crate::model::target::Target;
 
+use crate::codegen::lower::addr::{Addr, Base, memory};
+use crate::codegen::lower::function::Lowerer;
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::programs::multi::MULTI_FROM;
 use crate::codegen::lower::programs::{lower_function, program_name};
@@ -115,12 +117,47 @@ pub fn lower(object: &mut ObjectBuilder<'_>, session: Session) -> Result<(), Cod
     // Anything but 0 would spare the return.
     for (block, part) in [(returns, at_return), (enters, at_entry)] {
         b.switch_to(block);
+        if block == enters && entry.keeps_in_session() {
+            // The kernel hands over what an earlier call left, and a brake may end the entry before its body.
+            let cookie = cookie(&mut b, object.facts, context[0]);
+            memory::store(&mut b, cookie, 8, 0);
+        }
         b.call(part, &context);
         b.ret(0);
     }
     b.set_span(Span::default());
     object.functions[program.0 as usize] = Some(b.finish());
     Ok(())
+}
+
+/// Whether a probe is lowered as a part of a session.
+pub fn is_part(l: &Lowerer<'_, '_>) -> bool {
+    l.kind == ProgramKind::KprobeSession
+}
+
+/// The word that the kernel keeps for each call from its entry to its return.
+fn cookie(b: &mut FunctionBuilder, facts: &TargetFacts, context: Operand) -> Addr {
+    let at = match facts.features().kprobe_session {
+        Some(SessionCall::OfContext) => b.call("bpf_session_cookie___of_context", &[context]),
+        _ => b.call("bpf_session_cookie", &[]),
+    };
+    Addr::new(Base::Reg(at), 0)
+}
+
+/// What the entry kept for the return.
+pub fn kept(l: &mut Lowerer<'_, '_>) -> Vreg {
+    let context = l.function.context();
+    let at = cookie(&mut l.function.builder, l.object.facts, context.into());
+    memory::load(&mut l.function.builder, at, 8, false)
+}
+
+/// Keeps a number for the return.
+pub fn keep<'a>(l: &mut Lowerer<'_, 'a>, word: &'a Expr) -> Result<Operand, CodegenError> {
+    let word = l.scalar(word)?;
+    let context = l.function.context();
+    let at = cookie(&mut l.function.builder, l.object.facts, context.into());
+    memory::store(&mut l.function.builder, at, 8, word);
+    Ok(0.into())
 }
 
 /// For the number of each function's name at its entry, which is the link's cookie, that of its name at the return.

@@ -51,6 +51,9 @@ pub const BUILTINS: &[BuiltinInfo] = &[
     plain("ncpus", Builtin::Ncpus, Type::U64),
     plain("numaid", Builtin::NumaNode, Type::U32),
     plain("cgroup", Builtin::Cgroup, Type::U64),
+    // What `latency` is made of.
+    plain("__in_session", Builtin::InSession, Type::U64),
+    plain("__session_cookie", Builtin::SessionCookie, Type::U64),
     plain("rand", Builtin::Rand, Type::U32),
     plain("jiffies", Builtin::Jiffies, Type::U64),
     by("username", username),

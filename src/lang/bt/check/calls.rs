@@ -97,6 +97,7 @@ const FUNCTIONS: &[FunctionInfo] = &[
     f("override", 1, 1, context::override_),
     f("write_user", 3, 3, context::write_user),
     f("socket_cookie", 1, 1, context::socket_cookie),
+    f("__keep_in_session", 1, 1, context::keep_in_session),
     f("unwatch", 1, 1, context::unwatch),
     f("cmdline", 2, 2, text::cmdline),
     f("kptr", 1, 1, compile::kptr),

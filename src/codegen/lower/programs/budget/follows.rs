@@ -4,7 +4,7 @@
 //! the time between them be wrong. So only the one that begins is turned off: the other has nothing to do soon after, for
 //! its body runs only where something was begun, and it ends that. What it takes counts on its CPU all the same.
 
-use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, MapId, Probe, Program, Statement, StatementKind};
+use crate::lang::typed::{BinaryOp, Block, Builtin, Expr, ExprKind, MapId, Probe, Program, Statement, StatementKind};
 
 /// The probe that begins what this one ends; none for one that is throttled for itself.
 pub fn leader(program: &Program, probe: u32) -> Option<u32> {
@@ -36,6 +36,8 @@ fn needs(condition: &Expr, found: &mut Vec<MapId>) {
     match &condition.kind {
         ExprKind::MapGet { map, key: Some(_) } | ExprKind::MapHas { map, .. } => found.push(*map),
         ExprKind::And(a, b) => [a, b].into_iter().for_each(|side| needs(side, found)),
+        // In a session the entry keeps something with the call itself, and the return does nothing without it.
+        ExprKind::Or(in_session, apart) if is_of_session(in_session) => needs(apart, found),
         ExprKind::Cast(e) => needs(e, found),
         ExprKind::Binary(BinaryOp::Ne | BinaryOp::Gt, e, zero) if matches!(zero.kind, ExprKind::Int(0)) => {
             needs(e, found);
@@ -50,8 +52,19 @@ fn takes_out(body: &Block, wanted: MapId) -> bool {
         StatementKind::Expr(Expr { kind: ExprKind::MapDelete { map, .. }, .. }) => *map == wanted,
         StatementKind::SetMap { map, value, .. } => *map == wanted && matches!(value.kind, ExprKind::Int(0)),
         StatementKind::Block(inner) => takes_out(inner, wanted),
+        StatementKind::If(condition, _, apart) if is_of_session(condition) => takes_out(apart, wanted),
         _ => false,
     })
+}
+
+/// Whether a condition holds in sessions alone.
+fn is_of_session(condition: &Expr) -> bool {
+    match &condition.kind {
+        ExprKind::Builtin(Builtin::InSession) => true,
+        ExprKind::And(a, _) | ExprKind::Cast(a) => is_of_session(a),
+        ExprKind::Binary(BinaryOp::Ne, a, zero) if matches!(zero.kind, ExprKind::Int(0)) => is_of_session(a),
+        _ => false,
+    }
 }
 
 /// Whether a probe gives elements of a map a value.

@@ -478,6 +478,12 @@ pub fn socket_cookie(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     intrinsic::intrinsic(Intrinsic::SocketCookie, vec![value], Type::U64, call)
 }
 
+/// Part of `latency`.
+pub fn keep_in_session(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
+    let value = calls::integer_argument(c, call, 0);
+    intrinsic::intrinsic(Intrinsic::KeepInSession, vec![convert_scalar(value, &Type::U64)], Type::Void, call)
+}
+
 /// `unwatch(address)`.
 pub fn unwatch(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let _ = c.value(&call.args[0]);
