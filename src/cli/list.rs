@@ -41,14 +41,19 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
 }
 
 fn print(args: &Args, pattern: &str, kernel: &Kernel, out: &mut impl Write) -> Result<bool, CliError> {
-    let patterns = || pattern.split(',').map(str::trim);
-    if patterns().all(listing::is_type) {
-        let mut any = false;
-        for pattern in patterns() {
-            any |= print_types(pattern, kernel, out)?;
-        }
-        return Ok(any);
+    let (types, probes): (Vec<&str>, Vec<&str>) =
+        listing::patterns(pattern).into_iter().partition(|one| listing::is_type(one));
+    let mut any = false;
+    for pattern in types {
+        any |= print_types(pattern, kernel, out)?;
     }
+    for pattern in probes {
+        any |= print_probes(args, pattern, kernel, out)?;
+    }
+    Ok(any)
+}
+
+fn print_probes(args: &Args, pattern: &str, kernel: &Kernel, out: &mut impl Write) -> Result<bool, CliError> {
     let listing = if args.fuzzy { fuzzy(pattern, kernel) } else { exact(pattern, kernel)? };
     let mut shown = 0_usize;
     let mut hidden: Vec<(&Absence, usize)> = Vec::new();

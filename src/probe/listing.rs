@@ -247,6 +247,28 @@ fn user(pattern: &str, kernel: &Kernel, pid: Option<u32>) -> Result<Listing, Exp
     Ok(listing)
 }
 
+/// The patterns that stand with commas between them: each names a provider or a kind of type. Other commas, such as those
+/// of a function's parameters, are part of a pattern.
+#[must_use]
+pub fn patterns(list: &str) -> Vec<&str> {
+    let begins = |text: &str| {
+        is_type(text) || text.split_once(':').is_some_and(|(word, _)| Provider::find(word.trim()).is_some())
+    };
+    let mut all = Vec::new();
+    let mut rest = list;
+    let mut from = 0;
+    while let Some(at) = rest[from..].find(',').map(|at| from + at) {
+        from = at + 1;
+        if begins(&rest[from..]) {
+            all.push(rest[..at].trim());
+            rest = &rest[from..];
+            from = 0;
+        }
+    }
+    all.push(rest.trim());
+    all
+}
+
 /// Whether a pattern stands for types of the kernel: `struct task_*`.
 pub fn is_type(pattern: &str) -> bool {
     let word = pattern.trim().split_once(char::is_whitespace).map(|(word, _)| word);
@@ -329,6 +351,10 @@ mod tests {
     #[test]
     fn types_are_printed_as_c() {
         let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+        assert_eq!(
+            patterns("kprobe:vfs_*, struct file,uprobe:./x:\"f(int, int)\",k:g"),
+            ["kprobe:vfs_*", "struct file", "uprobe:./x:\"f(int, int)\"", "k:g"]
+        );
         let found = types("struct list_h*", &kernel).unwrap().unwrap();
         assert_eq!(found[0].0, "struct list_head");
         assert!(found[0].1.starts_with("struct list_head {\n\tstruct list_head *next;"));

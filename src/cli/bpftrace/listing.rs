@@ -39,30 +39,42 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     }
     let kernel = running(world);
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if let Some(types) = listing::types(pattern, &kernel) {
-        for (name, definition) in types.map_err(|a| CliError::Refused(a.to_string()))? {
-            let line = if options.verbose { format!("vmlinux: {definition}") } else { name };
-            writeln!(out, "{line}").map_err(CliError::stdout)?;
-        }
-    } else {
-        // A provider with nothing behind its colon means all that it has.
-        let whole = if pattern.ends_with(':') { format!("{pattern}*") } else { pattern.to_owned() };
-        match names(&whole, options.pid, &kernel) {
-            Ok(lines) if lines.is_empty() => {
-                if let Some(absence) = absence(&whole, &kernel) {
-                    let _ = writeln!(std::io::stderr(), "WARNING: {absence}");
-                }
-            }
-            Ok(lines) => lines.iter().try_for_each(|line| write_probe(&mut out, line, options.verbose, &kernel))?,
-            // What is not there has no probes.
-            Err(CliError::Refused(reason)) if options.pid.is_none() => {
-                let _ = writeln!(std::io::stderr(), "WARNING: {reason}");
-            }
-            Err(error) => return Err(error),
-        }
+    let (types, probes): (Vec<&str>, Vec<&str>) =
+        listing::patterns(pattern).into_iter().partition(|one| listing::is_type(one));
+    if !probes.is_empty() {
+        write_probes(&mut out, &probes.join(","), options, &kernel)?;
+    }
+    let types = listing::types(&types.join(","), &kernel).unwrap_or_else(|| Ok(Vec::new()));
+    for (name, definition) in types.map_err(|a| CliError::Refused(a.to_string()))? {
+        let line = if options.verbose { format!("vmlinux: {definition}") } else { name };
+        writeln!(out, "{line}").map_err(CliError::stdout)?;
     }
     out.flush().map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_probes(
+    out: &mut impl std::io::Write,
+    pattern: &str,
+    options: &Options,
+    kernel: &Kernel,
+) -> Result<(), CliError> {
+    // A provider with nothing behind its colon means all that it has.
+    let whole = if pattern.ends_with(':') { format!("{pattern}*") } else { pattern.to_owned() };
+    match names(&whole, options.pid, kernel) {
+        Ok(lines) if lines.is_empty() => {
+            if let Some(absence) = absence(&whole, kernel) {
+                let _ = writeln!(std::io::stderr(), "WARNING: {absence}");
+            }
+        }
+        Ok(lines) => lines.iter().try_for_each(|line| write_probe(out, line, options.verbose, kernel))?,
+        // What is not there has no probes.
+        Err(CliError::Refused(reason)) if options.pid.is_none() => {
+            let _ = writeln!(std::io::stderr(), "WARNING: {reason}");
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// Why this kernel has no probes of the pattern's provider.
