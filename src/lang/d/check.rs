@@ -8,6 +8,7 @@
 #![allow(clippy::single_match_else, reason = "`match` reads as a table of what is accepted and what is reported")]
 
 mod actions;
+mod address_keys;
 mod addresses;
 mod aggregations;
 mod begun;
@@ -92,6 +93,7 @@ fn items(checker: &mut Checker<'_>, script: &ast::Script) {
         let end = checker.lines.last().copied().unwrap_or(0);
         checker.error(tags::D_EMPTY, Span { start: end, end: end + 1 }, "empty D program translation unit");
     }
+    checker.variables.address_keys = address_keys::AddressKeys::of(&clauses);
     probes::clauses(checker, &clauses, script.probe_arguments);
     pragmas::unused_arguments(checker, script);
     room(checker);

@@ -53,6 +53,7 @@ pub fn aggregation(c: &mut Checker<'_>, op: Option<Binary>, target: &Ast, value:
         return c.wrong(tags::D_AGG_COMM, span, "aggregating actions may not follow commit( )");
     }
     let keys: Vec<Expr> = items.iter().map(|e| variables::key_part(c, e)).collect();
+    let keys = c.variables.address_keys.made_symbols(name, keys);
     if !prototypes::count_arguments(c, f, arguments.len(), span) {
         return error_value(span);
     }

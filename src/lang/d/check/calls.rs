@@ -5,7 +5,7 @@ use super::checker::Checker;
 use super::code::{builtin, call, cast, int};
 use super::prototypes::Class::{Action, Aggregating, Subroutine};
 use super::prototypes::function;
-use super::value::{Value, error_value, is_int, word};
+use super::value::{Value, error_value, is_int, symbol_of, word};
 use super::{
     addresses, cleanpath, files, operators, processes, prototypes, registers, scratch, semantic, strings, text_bytes,
 };
@@ -166,15 +166,13 @@ fn subroutine(c: &mut Checker<'_>, name: &str, mut arguments: Vec<Value>, span: 
 
 /// An address that prints as what it is of.
 fn symbol(name: &str, address: Value, span: Span) -> Value {
+    let address = Value { e: Expr { span, ..address.e }, ..address };
     let form = match name {
         "mod" | "umod" => SymbolForm::Object,
         "uaddr" => SymbolForm::WithOffset,
         _ => SymbolForm::InObject,
     };
-    let arguments = vec![cast(word(address.e), &Type::U64), int(form as i64, Type::U64, span)];
-    let is_of_process = name.starts_with('u');
-    let (which, ty) = if is_of_process { (Intrinsic::USym, Type::USym) } else { (Intrinsic::KSym, Type::KSym) };
-    Value::new(call(which, arguments, ty, span))
+    Value::new(symbol_of(address.e, name.starts_with('u'), form))
 }
 
 fn swapped(value: Value, size: u8) -> Value {

@@ -21,6 +21,8 @@ const PART: &str = "";
 
 const MEMBERS: &[Member] = &[
     ("task_struct", "t_procp", "struct task_struct *", "(unsigned long)((struct task_struct *)__r)->group_leader"),
+    // What runs where nothing does has the lowest priority there: scripts ask for it to leave that out.
+    ("task_struct", "t_pri", "int", "((struct task_struct *)__r)->pid == 0 ? -1 : ((struct task_struct *)__r)->prio"),
     ("task_struct", "p_parent", "struct task_struct *", "(unsigned long)((struct task_struct *)__r)->real_parent"),
     ("task_struct", "p_ppid", "int", "((struct task_struct *)__r)->real_parent->tgid"),
     ("task_struct", "p_mstart", "uint64_t", "((struct task_struct *)__r)->start_time"),

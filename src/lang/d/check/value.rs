@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::code::{CHAR, call, cast, int64};
+use super::code::{CHAR, call, cast, int, int64};
 use crate::lang::source::Span;
-use crate::lang::typed::{Expr, ExprKind, Intrinsic, LocalId, MapId, Statement};
+use crate::lang::typed::{Expr, ExprKind, Intrinsic, LocalId, MapId, Statement, SymbolForm};
 use crate::lang::types::{AddressSpace, Type};
 
 /// Something that can be assigned to.
@@ -93,6 +93,15 @@ pub fn error_value(span: Span) -> Value {
 pub fn word(e: Expr) -> Expr {
     let wide = if e.ty.is_signed() { Type::I64 } else { Type::U64 };
     cast(e, &wide)
+}
+
+/// An address, of the process that runs or of the kernel, that prints in a form.
+pub fn symbol_of(address: Expr, is_of_process: bool, form: SymbolForm) -> Expr {
+    let span = address.span;
+    let form = int(form as i64, Type::U64, span);
+    let arguments = vec![cast(word(address), &Type::U64), form];
+    let (which, ty) = if is_of_process { (Intrinsic::USym, Type::USym) } else { (Intrinsic::KSym, Type::KSym) };
+    call(which, arguments, ty, span)
 }
 
 /// The number in 64 bits, not cut to its type.

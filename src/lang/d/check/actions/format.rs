@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::checker::Checker;
 use super::super::code::{call, cast, int};
 use super::super::value::{Value, decay, is_int, is_scalar, is_text, word};
-use super::super::{declarations, recording};
+use super::super::{address_keys, declarations, recording};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, ExprKind as Kind};
 use crate::lang::diagnostic::Code;
@@ -142,12 +142,7 @@ fn printed(c: &mut Checker<'_>, kind: char, value: Value) -> Expr {
             let text = if kind == 'Y' { "%Y %b %e %H:%M:%S" } else { "%a, %d %b %Y %H:%M:%S %z" };
             date(&mut c.program, text, value)
         }
-        _ if matches!(kind, 'a' | 'A') && is_scalar(value.ty()) => {
-            let span = value.span();
-            let e = cast(word(value.e), &Type::U64);
-            let form = int(crate::lang::typed::SymbolForm::InObject as i64, Type::U64, span);
-            call(crate::lang::typed::Intrinsic::KSym, vec![e, form], Type::KSym, span)
-        }
+        _ if matches!(kind, 'a' | 'A') && is_scalar(value.ty()) => address_keys::of_address(kind, value.e),
         _ => value.e,
     }
 }
@@ -194,6 +189,10 @@ fn misfit<'t>(
     }
     match keys.next() {
         None => Some((tags::D_PRINTF_ARG_PROTO, format!("conversion #{number} is missing a key"))),
+        Some(key) if matches!(kind, 'a' | 'A') && is_int(key) => {
+            let why = "prints what lies at an address, and another format prints this key as a number";
+            Some((tags::D_PRINTF_ARG_TYPE, format!("conversion #{number} (%{kind}) {why}: use sym( ) as the key")))
+        }
         Some(key) if fits(kind, &conversion.length, key) => None,
         Some(_) => Some((tags::D_PRINTF_ARG_TYPE, format!("conversion #{number} (%{kind}) does not print this key"))),
     }

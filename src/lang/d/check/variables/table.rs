@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::lang::d::ast;
+use crate::lang::d::check::address_keys::AddressKeys;
 use crate::lang::typed::MapId;
 use crate::lang::types::Type;
 
@@ -45,6 +46,8 @@ pub struct Variables {
     pub declared_this: HashMap<Arc<str>, Type>,
     pub aggregates: HashMap<Arc<str>, Aggregate>,
     pub functions: std::collections::HashSet<Arc<str>>,
+    /// Which keys of aggregations are printed as addresses.
+    pub address_keys: AddressKeys,
 }
 
 /// A definition that is put in where its name stands.
