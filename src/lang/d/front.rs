@@ -4,7 +4,7 @@ use super::ast::{ItemKind, Script};
 use super::check::{Env, Kept, Options, check};
 use super::lexer::Macros;
 use super::parser::{ParseOptions, Parsed, parse, parse_with};
-use super::words::OPEN_FILE;
+use super::words::{ADDRESS_6, OPEN_FILE, is_word_of_kernel};
 use crate::lang::codes::d::tag;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::lang::facts::Facts;
@@ -35,7 +35,8 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
     let types = std::cell::RefCell::new(TypeTable::new(d.facts));
     let is_type = |name: &str| {
         let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
-        matches!(name, "cpuinfo_t" | OPEN_FILE) || name.ends_with("_t") && types.borrow_mut().of_kernel(plain).is_some()
+        matches!(name, "cpuinfo_t" | OPEN_FILE | ADDRESS_6)
+            || (name.ends_with("_t") || is_word_of_kernel(name)) && types.borrow_mut().of_kernel(plain).is_some()
     };
     let read = |macros: &Macros| -> Parsed {
         parse_with(text, &ParseOptions { macros, is_type: &is_type, of_command_line: d.of_command_line })

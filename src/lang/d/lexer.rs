@@ -190,15 +190,21 @@ impl<'t> Lexer<'t> {
         self.text.get(start..self.at).unwrap_or("")
     }
 
-    /// What a macro variable stands for: its name without signs, and whether `$$` makes it text.
-    fn macro_text(&mut self) -> (String, bool, Span) {
+    /// What a macro variable stands for: its name without signs, and whether `$$` makes it text. In a description a number
+    /// ends behind its digits: `tick-$1s`.
+    fn macro_text(&mut self, in_spec: bool) -> (String, bool, Span) {
         let start = self.at;
         self.at += 1;
         let quoted = self.byte() == Some(b'$');
         if quoted {
             self.at += 1;
         }
-        let name = self.word();
+        let mut name = self.word();
+        let digits = name.bytes().take_while(u8::is_ascii_digit).count();
+        if in_spec && digits > 0 {
+            self.at -= name.len() - digits;
+            name = name.get(..digits).unwrap_or(name);
+        }
         let at = span(start, self.at);
         if let Ok(number) = name.parse::<usize>() {
             if let Some(used) = self.used_arguments.get_mut(number) {
@@ -226,7 +232,7 @@ impl<'t> Lexer<'t> {
 
     /// A number, a name or text, by the form of what was given.
     fn macro_variable(&mut self) -> Kind {
-        let (text, quoted, at) = self.macro_text();
+        let (text, quoted, at) = self.macro_text(false);
         if quoted {
             return Kind::Str(text.into_bytes().into());
         }
@@ -253,7 +259,7 @@ impl<'t> Lexer<'t> {
         while let Some(byte) = self.byte().filter(|b| is_of_spec(*b)) {
             let next = self.text.as_bytes().get(self.at + 1).copied();
             if byte == b'$' && next.is_some_and(|b| is_name(b) || b == b'$') {
-                text.push_str(&self.macro_text().0);
+                text.push_str(&self.macro_text(true).0);
             } else {
                 text.push(char::from(byte));
                 self.at += 1;

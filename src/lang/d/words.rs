@@ -15,6 +15,16 @@ const RESERVED: &[&str] = &[
 /// The type of an entry of what a process has open, in another system.
 pub const OPEN_FILE: &str = "uf_entry_t";
 
+/// The type of an address of version 6, which the language's library has for the kernel's own.
+pub const ADDRESS_6: &str = "in6_addr_t";
+
+/// Names of the kernel's integers that do not end as names of types do.
+pub fn is_word_of_kernel(name: &str) -> bool {
+    let plain = name.trim_start_matches('_');
+    let sizes = ["8", "16", "32", "64"];
+    name == "bool" || ["u", "s", "be", "le"].iter().any(|p| plain.strip_prefix(p).is_some_and(|n| sizes.contains(&n)))
+}
+
 /// Storage classes.
 pub const CLASSES: &[&str] = &["auto", "extern", "register", "self", "static", "this", "typedef"];
 

@@ -11,7 +11,8 @@ use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{
     Declaration, Declarator, DeclaratorPart, Expr, ExprKind, Name, Specifiers, TagKind, TypeName,
 };
-use crate::lang::d::words::{INTEGERS, OPEN_FILE};
+use crate::lang::d::words::{ADDRESS_6, INTEGERS, OPEN_FILE};
+use crate::lang::facts::CKind;
 use crate::lang::source::Span;
 use crate::lang::types::{AddressSpace, Type};
 
@@ -157,6 +158,11 @@ fn named_type(c: &mut Checker<'_>, name: &str, span: Span) -> Type {
         && let Some(entry) = other_systems::open_file_entry(&mut c.types)
     {
         return entry;
+    }
+    if name == ADDRESS_6
+        && let Some(own) = c.types.tagged(CKind::Struct, "in6_addr")
+    {
+        return own;
     }
     let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
     c.types.of_kernel(plain).unwrap_or_else(|| {

@@ -239,10 +239,11 @@ impl Options {
             .or_else(|| is_met(name, value));
         match fine {
             Some(true) => Ok(()),
-            Some(false) => Err(format!(
-                "failed to set option '{name}' to '{}': Invalid value for specified option",
-                value.unwrap_or("")
-            )),
+            Some(false) => {
+                let most = if name == "strsize" { " (2 to 4096)" } else { "" };
+                let value = value.unwrap_or("");
+                Err(format!("failed to set option '{name}' to '{value}': Invalid value for specified option{most}"))
+            }
             None => Err(format!("failed to set option '{name}': Invalid option name")),
         }
     }
