@@ -18,7 +18,7 @@ mod checker;
 mod cleanpath;
 mod code;
 mod convert;
-mod declarations;
+pub(super) mod declarations;
 mod descriptions;
 mod expressions;
 mod files;

@@ -1,6 +1,7 @@
 //! D as a language among others: text to typed program.
 
 use super::ast::{ItemKind, Script};
+use super::check::declarations::type_of_kernel;
 use super::check::{Env, Kept, Options, check};
 use super::lexer::Macros;
 use super::parser::{ParseOptions, Parsed, parse, parse_with};
@@ -36,7 +37,8 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
     let is_type = |name: &str| {
         let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
         matches!(name, "cpuinfo_t" | OPEN_FILE | ADDRESS_6)
-            || (name.ends_with("_t") || is_word_of_kernel(name)) && types.borrow_mut().of_kernel(plain).is_some()
+            || (name.ends_with("_t") || is_word_of_kernel(name))
+                && type_of_kernel(&mut types.borrow_mut(), plain).is_some()
     };
     let read = |macros: &Macros| -> Parsed {
         parse_with(text, &ParseOptions { macros, is_type: &is_type, of_command_line: d.of_command_line })

@@ -13,6 +13,7 @@ use crate::lang::d::ast::{
 };
 use crate::lang::d::words::{ADDRESS_6, INTEGERS, OPEN_FILE};
 use crate::lang::facts::CKind;
+use crate::lang::facts::table::TypeTable;
 use crate::lang::source::Span;
 use crate::lang::types::{AddressSpace, Type};
 
@@ -144,6 +145,11 @@ pub fn floating_size(c: &Checker<'_>, ty: &Type) -> Option<u8> {
     }
 }
 
+/// A type that the kernel has under a plain name: of a `typedef`, or of a struct without its keyword.
+pub fn type_of_kernel(types: &mut TypeTable<'_>, name: &str) -> Option<Type> {
+    types.of_kernel(name).or_else(|| types.tagged(CKind::Typedef, name))
+}
+
 fn named_type(c: &mut Checker<'_>, name: &str, span: Span) -> Type {
     if let Some(ty) = c.types.aliases.get(name) {
         return ty.clone();
@@ -165,7 +171,7 @@ fn named_type(c: &mut Checker<'_>, name: &str, span: Span) -> Type {
         return own;
     }
     let plain = name.rsplit_once('`').map_or(name, |(_, plain)| plain);
-    c.types.of_kernel(plain).unwrap_or_else(|| {
+    type_of_kernel(&mut c.types, plain).unwrap_or_else(|| {
         c.error(tags::D_TYPE_ERR, span, format!("failed to resolve type {name}: there is none of this name"));
         Type::Error
     })
