@@ -30,6 +30,7 @@ impl Checker<'_> {
             Type::Struct(id) => self.types.struct_name(*id),
             Type::Enum { .. } => "enum".into(),
             Type::KStack { .. } | Type::UStack { .. } => "stack".into(),
+            Type::Inet => "address of a host".into(),
             Type::Error => "<error>".into(),
             _ => "<dynamic>".into(),
         }

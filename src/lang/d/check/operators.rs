@@ -1,7 +1,9 @@
 //! Binary operators: C's conversions, texts and addresses.
 
+use std::net::IpAddr;
+
 use super::checker::Checker;
-use super::code::{binary, cast, int, int64, not};
+use super::code::{and, binary, block, cast, int, int64, not};
 use super::value::{Value, as_condition, decay, error_value, is_int, is_scalar, is_text, whole, word};
 use super::{strings, text_bytes};
 use crate::lang::codes::d as tags;
@@ -215,6 +217,12 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
         let (x, y) = (c.text(x.e), c.text(y.e));
         return Value::new(cast(pair(kind, x, y, span), &Type::I32));
     }
+    let asked = matches!(kind, BinaryOp::Eq | BinaryOp::Ne);
+    match (&a, &b, &x.e.kind, &y.e.kind) {
+        (Type::Inet, _, _, ExprKind::Str(text)) if asked => return is_host(c, kind, x.e, &text.clone(), span),
+        (_, Type::Inet, ExprKind::Str(text), _) if asked => return is_host(c, kind, y.e, &text.clone(), span),
+        _ => {}
+    }
     let null_text = |t: &Type, v: &Value| matches!(t, Type::Str { .. }) && v.e.as_int() == Some(0);
     if null_text(&a, &y) || null_text(&b, &x) {
         let text = if null_text(&a, &y) { x } else { y };
@@ -237,6 +245,29 @@ fn compare(c: &mut Checker<'_>, op: Binary, x: Value, y: Value, span: Span) -> V
         return known(holds(op, m, n, x.ty.is_signed()), constant, span);
     }
     Value::new(cast(pair(kind, x, y, span), &Type::I32))
+}
+
+/// Whether an address of a host is the one that a text names; one of no known family is the empty text.
+fn is_host(c: &mut Checker<'_>, kind: BinaryOp, address: Expr, text: &str, span: Span) -> Value {
+    let mut out = Vec::new();
+    let whole = c.kept(address, &mut out);
+    let word = |at: u32| {
+        let place = ExprKind::Field { base: Box::new(whole.clone()), offset: 4 * at, bits: None };
+        Expr::new(place, Type::U32, span)
+    };
+    let is = |at: u32, n: u32| pair(BinaryOp::Eq, word(at), int(n.into(), Type::U32, span), span);
+    let all = |family: u32, octets: &[u8]| {
+        let words = octets.chunks_exact(4).filter_map(|four| Some(u32::from_ne_bytes(four.try_into().ok()?)));
+        (1..).zip(words).fold(is(0, family), |before, (at, n)| and(before, is(at, n)))
+    };
+    let same = match text.parse() {
+        Ok(IpAddr::V4(address)) => all(2, &address.octets()),
+        Ok(IpAddr::V6(address)) => all(10, &address.octets()),
+        Err(_) if text.is_empty() => and(not(is(0, 2)), not(is(0, 10))),
+        Err(_) => int(0, Type::Bool, span),
+    };
+    let holds = if kind == BinaryOp::Eq { same } else { not(same) };
+    Value::new(block(out, cast(holds, &Type::I32)))
 }
 
 /// What a comparison of constants gives.
