@@ -14,7 +14,9 @@ pub(in crate::lang::bt) use parameters::wanted;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::ast::{Block, Expr, ExprKind, Item, Macro, Script, Statement, StatementKind, TypeBase, TypeName};
+use super::ast::{
+    Block, Expr, ExprKind, Item, Macro, Script, Statement, StatementKind, TypeBase, TypeName, TypeSuffix,
+};
 use super::visit::{self, NodeMut};
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::Diagnostic;
@@ -187,6 +189,7 @@ impl Expander<'_> {
             ExprKind::Call(..) => self.call(e, scope),
             _ => {
                 visit::expr_mut(e, &mut |node| self.node(node, scope));
+                array_of_a_type(e);
                 comptime::expr(e);
             }
         }
@@ -236,6 +239,16 @@ impl Expander<'_> {
         given.suffixes.append(&mut ty.suffixes);
         *ty = TypeName { span: ty.span, ..given };
     }
+}
+
+/// What looks like an element where it was written is an array where a macro is given a type: `sizeof(a[2])`.
+fn array_of_a_type(e: &mut Expr) {
+    let ExprKind::Index(base, index) = &mut e.kind else { return };
+    let (ExprKind::Type(of), ExprKind::Int(count)) = (&mut base.kind, &index.kind) else { return };
+    let arrays = of.suffixes.iter().rev().take_while(|suffix| matches!(suffix, TypeSuffix::Array(_))).count();
+    let at = of.suffixes.len() - arrays;
+    of.suffixes.insert(at, TypeSuffix::Array(Some(*count)));
+    e.kind = std::mem::replace(&mut base.kind, ExprKind::PositionalCount);
 }
 
 /// The block with its value as a last statement.
