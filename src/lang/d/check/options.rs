@@ -240,7 +240,8 @@ impl Options {
         match fine {
             Some(true) => Ok(()),
             Some(false) => {
-                let most = if name == "strsize" { " (2 to 4096)" } else { "" };
+                let long = name == "strsize" && value.and_then(size).is_some_and(|n| n > 4096);
+                let most = if long { " (at most 4096)" } else { "" };
                 let value = value.unwrap_or("");
                 Err(format!("failed to set option '{name}' to '{value}': Invalid value for specified option{most}"))
             }
