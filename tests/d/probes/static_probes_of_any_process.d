@@ -6,6 +6,7 @@
  * expect: made step-done 30
  */
 #pragma D option quiet
+#pragma D option strsize=64
 mad*:::step-*
 {
 	@[probeprov, probename] = sum(arg0);
