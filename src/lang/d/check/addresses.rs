@@ -68,7 +68,7 @@ pub fn inet_ntoa6(c: &mut Checker<'_>, mut arguments: Vec<Value>, span: Span) ->
     let pointer = arguments.remove(0);
     let fits = match pointer.ty() {
         Type::Ptr { to, .. } => matches!(**to, Type::Struct(_) | Type::Void | Type::Array { .. }),
-        other => matches!(other, Type::Array { .. }),
+        other => matches!(other, Type::Array { .. }) || pointer.e.as_int() == Some(0),
     };
     if !fits {
         prototypes::mismatch(c, "inet_ntoa6( )", 1, "struct in6_addr *", &pointer, span);
