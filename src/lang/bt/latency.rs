@@ -34,7 +34,7 @@ enum Kept {
 pub fn rewrite(script: &mut Script) {
     let mut items = Vec::with_capacity(script.items.len());
     let mut maps = Vec::new();
-    let mut begins = Vec::new();
+    let mut begins: Vec<(String, String, Span)> = Vec::new();
     let own: Vec<String> = script.items.iter().filter_map(points_of_item).collect();
     for item in std::mem::take(&mut script.items) {
         let Item::Probe(mut probe) = item else {
@@ -49,7 +49,7 @@ pub fn rewrite(script: &mut Script) {
                 Kept::ByStack => by_stack(&name),
                 Kept::ByDepth { of_many, in_session } => by_depth(&name, of_many, in_session),
             };
-            if !own.contains(&entries) {
+            if !own.contains(&entries) && begins.iter().all(|(begun, ..)| *begun != entries) {
                 items.extend(written(&format!("{entries} {{ }}"), at).map(Item::Probe));
             }
             begins.push((entries, entry, at));
@@ -266,6 +266,15 @@ mod tests {
             let [condition, body] = exit;
             assert!(written(&format!("begin /{condition}/ {{ {body} }}"), Span::default()).is_some(), "{body}");
         }
+    }
+
+    #[test]
+    fn returns_of_one_function_share_its_entry() {
+        let text = "uretprobe:./a:f { @ = latency; } uretprobe:./a:f { @b = latency; }";
+        let mut script = parse(&SourceText::new("", text)).script;
+        rewrite(&mut script);
+        // Both returns, one entry, and the end that clears.
+        assert_eq!(script.items.len(), 4);
     }
 
     #[test]
