@@ -30,6 +30,7 @@ pub mod kernel;
 pub mod latency;
 pub mod lens;
 pub mod list;
+pub mod load;
 pub mod lsp;
 pub mod man;
 pub mod programs;
@@ -82,6 +83,7 @@ pub enum Command {
     Compile(compile::Args),
     Explain(explain::Args),
     List(list::Args),
+    Load(load::Args),
     Doctor(doctor::Args),
     Config(config::Args),
     Dtrace(dtrace::Args),
@@ -277,6 +279,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Compile(args)) => compile::run(&args, world),
         Some(Command::Explain(args)) => explain::run(&args),
         Some(Command::List(args)) => list::run(&args, world),
+        Some(Command::Load(args)) => load::run(&args),
         Some(Command::Config(args)) => config::run(&args, world),
         Some(Command::Doctor(args)) => doctor::run(&args, world),
         Some(Command::Dtrace(args)) => Ok(dtrace::command(&args, world)),

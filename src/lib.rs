@@ -11,6 +11,7 @@ pub mod engine;
 pub mod kernel;
 pub mod lang;
 pub mod library;
+pub mod loads;
 pub mod model;
 pub mod output;
 pub mod probe;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Every room, lowest first; rooms of one row know nothing of each other unless the right one imports the left.
 const FLOORS: &[&str] = &[
-    "regular", "model", "binary", "kernel", "probe", "lang", "codegen", "engine", "store", "tracer", "session",
-    "output", "library", "tui", "cli",
+    "loads", "regular", "model", "binary", "kernel", "probe", "lang", "codegen", "engine", "store", "tracer",
+    "session", "output", "library", "tui", "cli",
 ];
 
 /// A use of one room in another's source.
