@@ -98,6 +98,25 @@ fn every_gap_is_explained_and_no_residual_is_negative() {
 }
 
 #[test]
+fn of_a_noisy_period_what_the_measuring_thread_ran_is_no_noise() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let thresholds = Thresholds { noise_ns: 1, ..Thresholds::default() };
+    let options = Options { thresholds, ..short(Mode::Osnoise, last_cpu(&kernel)) };
+    let items = measure(&kernel, options, Duration::from_secs(1));
+    let episodes = items.iter().filter_map(|item| if let Item::Episode(e) = item { Some(e) } else { None });
+    let mut seen = 0;
+    for episode in episodes {
+        let p = &episode.parts;
+        let noise = p.hardware_ns + p.nmi_ns + p.irq_ns + p.softirq_ns + p.thread_ns + p.residual_ns.unsigned_abs();
+        assert_eq!(noise + p.spun_ns, episode.latency_ns(), "{p:?}");
+        assert_eq!(noise, episode.late_ns());
+        assert!(episode.is_period() && p.unrecorded_ns == 0 && p.residual_ns >= 0, "{p:?}");
+        seen += 1;
+    }
+    assert!(seen > 0, "no period had any noise");
+}
+
+#[test]
 fn a_timer_is_served_before_its_thread_runs() {
     let Some((kernel, _alone)) = kernel() else { return };
     let items = measure(&kernel, short(Mode::Timerlat, last_cpu(&kernel)), Duration::from_secs(1));

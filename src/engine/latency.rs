@@ -261,6 +261,17 @@ pub struct Slot<'a> {
     base: usize,
 }
 
+/// What ran on a CPU until a moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NetUntil {
+    /// The moment, ns.
+    pub now_ns: u64,
+    /// Net time of each class since the programs were attached.
+    pub net: ByClass,
+    /// The thread whose run is not over, and how long it has run, ns.
+    pub running: Option<(u64, u64)>,
+}
+
 impl Slot<'_> {
     /// One member.
     #[inline]
@@ -306,6 +317,33 @@ impl Slot<'_> {
         }
     }
 
+    /// Net time of each class until now, and the run that is not over yet, whose time until now is in the threads' time:
+    /// a program adds a run when it ends, and one of seconds would be in the wrong period.
+    #[must_use]
+    pub fn net_until(&self, now: impl Fn() -> u64) -> NetUntil {
+        /// The switch that a look may fall into takes some ten stores.
+        const TRIES: usize = 64;
+        let state = || [slot::THR_START, slot::T_THR, slot::RUNNING, slot::N_THR].map(|member| self.get(member));
+        let mut until = NetUntil::default();
+        for _ in 0..TRIES {
+            let before = state();
+            let began = [slot::THR_NMI, slot::THR_IRQ, slot::THR_SOFT].map(|member| self.get(member));
+            let now_ns = now();
+            let net = self.net_ns();
+            let [start, _, pid, _] = before;
+            let interrupted = [net.nmi, net.irq, net.softirq].iter().zip(began).map(|(n, b)| n.wrapping_sub(b)).sum();
+            // The idle thread takes the CPU from nobody, unless a measuring thread was kept from running.
+            let runs = start != 0 && (pid != 0 || self.get(slot::ME) != 0);
+            let ns = if runs { now_ns.saturating_sub(start).saturating_sub(interrupted) } else { 0 };
+            until = NetUntil { now_ns, net, running: runs.then_some((pid, ns)) };
+            until.net.thread = until.net.thread.wrapping_add(ns);
+            if state() == before {
+                break;
+            }
+        }
+        until
+    }
+
     /// A cycle: [`slot::NOW`], [`slot::HIT`] or [`slot::LATE`].
     #[must_use]
     pub fn cycle(&self, member: usize) -> Cycle {
@@ -348,6 +386,24 @@ pub(super) mod tests {
         let file = object::File::parse(object).unwrap();
         let section = file.section_by_name("checksum").unwrap();
         String::from_utf8_lossy(section.data().unwrap()).trim_end_matches('\0').to_owned()
+    }
+
+    #[test]
+    fn a_run_that_is_not_over_counts_until_now() {
+        let memory = Memory::simulated(1).unwrap();
+        let slot = memory.slot(0);
+        // Thread 7 runs since 1,000, and 20 ns of interrupts came in between; 500 ns of threads are over.
+        for (member, value) in
+            [(slot::T_THR, 500), (slot::T_IRQ, 120), (slot::THR_IRQ, 100), (slot::THR_START, 1_000), (slot::RUNNING, 7)]
+        {
+            slot.set(member, value);
+        }
+        let until = slot.net_until(|| 1_300);
+        assert_eq!((until.running, until.net.thread, until.net.irq), (Some((7, 280)), 780, 120));
+        slot.set(slot::RUNNING, 0);
+        assert_eq!(slot.net_until(|| 1_300).net.thread, 500, "the idle thread takes it from nobody");
+        slot.set(slot::ME, 9);
+        assert_eq!(slot.net_until(|| 1_300).net.thread, 780, "unless one was kept from running");
     }
 
     #[test]

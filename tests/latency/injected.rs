@@ -92,6 +92,34 @@ fn the_time_of_a_thread_is_what_the_kernel_charges_it() {
 }
 
 #[test]
+fn what_ran_is_no_longer_than_it_was_measured_though_a_thread_never_stops() {
+    let Some((kernel, _alone)) = kernel() else { return };
+    let cpu = last_cpu(&kernel);
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    // It has the CPU before the measurement begins, and after it ends.
+    let busy = std::thread::spawn(move || {
+        pin(cpu);
+        while !stopped.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+    });
+    for mode in [Mode::Passive, Mode::Timerlat] {
+        let options = Options { interval: Duration::from_millis(50), ..short(mode, cpu) };
+        let items = measure(&kernel, options, Duration::from_millis(400));
+        for sample in samples(&items).filter(|s| s.cpu == cpu) {
+            // An interrupt that began before a period is told in it as a whole.
+            let most = sample.period_ns + 1_000_000;
+            let named: u64 = sample.sources.iter().filter(|s| s.class != NoiseClass::Timer).map(|s| s.net_ns).sum();
+            assert!(sample.net_ns.total() <= most, "{mode:?}: {} of {} ns", sample.net_ns.total(), sample.period_ns);
+            assert!(named <= most, "{mode:?}: the sources have {named} of {} ns", sample.period_ns);
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    busy.join().unwrap();
+}
+
+#[test]
 fn each_timer_of_a_thread_is_a_timer_and_a_run() {
     let Some((kernel, _alone)) = kernel() else { return };
     let cpu = last_cpu(&kernel);

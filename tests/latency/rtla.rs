@@ -71,6 +71,7 @@ const CASES: &[Case] = &[
     (Both, "timerlat hist --no-index --with-zeros -d 1s", 0, "", "^count:"),
     (Both, "timerlat hist --no-summary -d 1s", 0, "", "^ALL:"),
     (Both, "timerlat hist --no-irq -d 1s", 0, "Thr-", "IRQ-"),
+    (Both, "timerlat hist --no-irq --no-thread -d 1s", 1, "leave no column", "ALL"),
     (Both, "timerlat hist --no-thread -d 1s", 0, "IRQ-", "Thr-"),
     // Actions.
     (Both, "timerlat hist -T 2 -t", 2, "^  Saving trace to timerlat_trace.txt$", ""),

@@ -404,6 +404,9 @@ pub fn timerlat(args: &Timerlat, kernel: &Kernel) -> Result<Plan, CliError> {
     let mut plan = plan(&args.common, kernel, "timerlat", Mode::Timerlat)?;
     let period = range("Period", args.period, 100, 1_000_000)?;
     let auto = args.auto.or(args.aa_only);
+    if args.no_irq && args.no_thread && !args.user_threads {
+        return refuse("--no-irq and --no-thread leave no column: there is nothing to print; give one of them");
+    }
     if let Some(us) = args.dma_latency
         && us > 10_000
     {

@@ -207,7 +207,7 @@ impl Run<'_> {
                     return false;
                 }
                 if self.episodes.len() >= MOST_EPISODES {
-                    self.episodes.sort_by_key(|e| std::cmp::Reverse(e.latency_ns()));
+                    self.episodes.sort_by_key(|e| std::cmp::Reverse(e.late_ns()));
                     self.episodes.truncate(MOST_EPISODES / 2);
                 }
                 self.beside.act(&episode, self.hits);

@@ -52,6 +52,10 @@ pub mod slot {
     pub const IRQ_UNMATCHED: usize = 80;
     pub const N_TIMER: usize = 88;
     pub const SOFT_UNMATCHED: usize = 120;
+    pub const THR_START: usize = 128;
+    pub const THR_NMI: usize = 136;
+    pub const THR_IRQ: usize = 144;
+    pub const THR_SOFT: usize = 152;
     pub const RUNNING: usize = 160;
     pub const WORK_PID: usize = 168;
     pub const WORK: usize = 176;

@@ -15,7 +15,7 @@ pub enum EpisodeKind {
     Thread,
     /// A measuring thread was late back in user space.
     User,
-    /// A spinning thread saw a gap.
+    /// A spinning thread saw a gap, or a period with too many of them.
     Noise,
     /// A timer of the kernel or of any program was served late; nothing of ours waited for it.
     Passive,
@@ -48,7 +48,8 @@ pub struct Episode {
     pub ipis: Vec<IpiSender>,
     /// What ran on the other CPUs at that time.
     pub others: Vec<CpuTask>,
-    /// The recorder did not reach back to the beginning: the parts are what is left.
+    /// The recorder did not reach back to the beginning: intervals are missing, and where the parts are made of these,
+    /// what came before is [`LatencyParts::unrecorded_ns`].
     pub truncated: bool,
 }
 
@@ -57,6 +58,18 @@ impl Episode {
     #[must_use]
     pub const fn latency_ns(&self) -> u64 {
         self.ended_ns.saturating_sub(self.began_ns)
+    }
+
+    /// How much of it was latency or noise: all but what the measuring thread itself ran.
+    #[must_use]
+    pub const fn late_ns(&self) -> u64 {
+        self.latency_ns().saturating_sub(self.parts.spun_ns)
+    }
+
+    /// Whether it is a period that had too much noise, and no single gap.
+    #[must_use]
+    pub const fn is_period(&self) -> bool {
+        matches!(self.kind, EpisodeKind::Noise) && self.parts.spun_ns > 0
     }
 }
 
@@ -79,8 +92,17 @@ pub struct LatencyParts {
     pub softirq_ns: u64,
     /// Other threads.
     pub thread_ns: u64,
+    /// Gaps in which nothing was entered, where a thread spins.
+    #[serde(default)]
+    pub hardware_ns: u64,
     /// What none of these explains.
     pub residual_ns: i64,
+    /// What the recorder no longer held: it is charged to nobody.
+    #[serde(default)]
+    pub unrecorded_ns: u64,
+    /// What the measuring thread itself ran, in a period with too much noise. It is no noise.
+    #[serde(default)]
+    pub spun_ns: u64,
 }
 
 /// Something that ran.

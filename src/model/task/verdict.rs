@@ -94,8 +94,11 @@ pub fn verdict(report: &TaskReport) -> Verdict {
     let ran = percent(parts.get(Part::Running), wall);
     let words = match shares.first() {
         _ if wall == 0 => "Nothing ran: no thread was seen.".to_owned(),
-        Some(first) if u128::from(first.ns) * 1000 >= u128::from(wall) * u128::from(WORTH) => {
+        Some(first) if u128::from(first.ns) * 2 >= u128::from(wall) => {
             format!("Mostly kept by one thing: {}.", first.words)
+        }
+        Some(first) if u128::from(first.ns) * 1000 >= u128::from(wall) * u128::from(WORTH) => {
+            format!("It ran {ran:.1} % of the time{}. What kept it most: {}.", wished(report, wall), first.words)
         }
         _ => format!("Nothing kept it for long: it ran {ran:.1} % of the time{}.", wished(report, wall)),
     };
@@ -162,7 +165,7 @@ fn most(behind: &BehindWhom) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::task::{Parts, ThreadTime};
+    use crate::model::task::{Parts, ThreadTime, WaitPlace};
 
     fn report(times: &[(Part, u64)]) -> TaskReport {
         let mut parts = Parts::default();
@@ -185,6 +188,21 @@ mod tests {
         });
         let told = verdict(&late);
         assert!(told.words.contains("490.0 ms behind burn:7 of /batch (3 times)"), "{told:?}");
+        assert!(told.words.starts_with("It ran 50.0 % of the time. What kept it most: neighbours"), "{told:?}");
+        let mut asleep = report(&[(Part::Running, 3), (Part::Sleeping, 997)]);
+        let place = |reason, ns| WaitPlace {
+            part: Part::Sleeping,
+            reason,
+            function: "futex_do_wait".into(),
+            ns,
+            count: 1,
+            max_ns: ns,
+            stack: Vec::new(),
+        };
+        asleep.places = vec![place(Reason::Timer, 934_000_000), place(Reason::Lock, 63_000_000)];
+        let told = verdict(&asleep);
+        let words = "It ran 0.3 % of the time and waited 93.4 % for a time that it chose. What kept it most: locks 63.0 ms (6.3 %";
+        assert!(told.words.starts_with(words), "{told:?}");
         let told = verdict(&report(&[(Part::Running, 5), (Part::Sleeping, 995), (Part::Queued, 1)]));
         assert!(told.words.starts_with("Nothing kept it for long: it ran 0.5 %"), "{told:?}");
         assert!(verdict(&TaskReport::default()).words.contains("no thread was seen"));

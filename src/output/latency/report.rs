@@ -54,24 +54,26 @@ fn part(text: &mut String, name: &str, ns: u64, whole: u64) {
 }
 
 fn gap(text: &mut String, episode: &Episode) {
-    let (parts, whole) = (&episode.parts, episode.latency_ns());
-    let entries = episode.intervals.len();
-    if entries == 0 {
-        part(text, "Hardware noise (nothing was entered):", whole, whole);
+    let (parts, whole) = (&episode.parts, episode.late_ns());
+    let entered = !episode.intervals.is_empty() || parts.nmi_ns + parts.irq_ns + parts.softirq_ns + parts.thread_ns > 0;
+    let hardware = if entered { parts.hardware_ns } else { whole };
+    if hardware > 0 {
+        part(text, "Hardware noise (nothing was entered):", hardware, whole);
     }
     interference(text, episode, "NMI interference", NoiseClass::Nmi, parts.nmi_ns, whole);
     interference(text, episode, "IRQ interference", NoiseClass::Irq, parts.irq_ns, whole);
     interference(text, episode, "Softirq interference", NoiseClass::Softirq, parts.softirq_ns, whole);
     interference(text, episode, "Thread interference", NoiseClass::Thread, parts.thread_ns, whole);
-    if entries > 0 {
+    if entered {
         residual(text, episode);
     }
-    let _ = writeln!(text, "{}\n  {:<38}{:>9} us (100%)", "-".repeat(72), "Gap:", us(whole));
+    let name = if episode.is_period() { "Noise of the period:" } else { "Gap:" };
+    let _ = writeln!(text, "{}\n  {name:<38}{:>9} us (100%)", "-".repeat(72), us(whole));
 }
 
 fn residual(text: &mut String, episode: &Episode) {
     let ns = episode.parts.residual_ns;
-    let whole = episode.latency_ns().max(1);
+    let whole = episode.late_ns().max(1);
     let _ = writeln!(
         text,
         "  {:<38}{:>9.2} us ({:.2} %)",
@@ -110,6 +112,9 @@ fn latency(text: &mut String, episode: &Episode, stacks: Stacks) {
         interference(text, episode, "IRQ interference", NoiseClass::Irq, parts.irq_ns, whole);
         interference(text, episode, "Softirq interference", NoiseClass::Softirq, parts.softirq_ns, whole);
         interference(text, episode, "Thread interference", NoiseClass::Thread, parts.thread_ns, whole);
+        if parts.unrecorded_ns > 0 {
+            part(text, "Not recorded (the recorder was full):", parts.unrecorded_ns, whole);
+        }
         residual(text, episode);
     }
     let name = match episode.kind {
@@ -162,7 +167,7 @@ fn more(text: &mut String, episode: &Episode) {
         ipi.stack.iter().for_each(|f| frame(text, f, ""));
     }
     if episode.truncated {
-        text.push_str("  The recorder did not reach back to the beginning.\n");
+        text.push_str("  The recorder did not reach back to the beginning: what ran before is not listed.\n");
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Facts {
     pub blocker: Option<String>,
     /// What ran.
     pub intervals: Vec<Interval>,
+    /// From when on all that ran is known; 0 where the record is whole.
+    pub recorded_from_ns: u64,
 }
 
 /// Which interval has the CPU where several are open: the one that interrupts the others.
@@ -39,7 +41,7 @@ impl Facts {
 
     /// The parts, which add up to the latency: each nanosecond is charged to whoever had the CPU in it. Before the
     /// timer's interrupt, time of threads and of nobody is the interrupt's delay: interrupts were off, or the CPU was
-    /// asleep. After it, time of nobody is the residual.
+    /// asleep. After it, time of nobody is the residual. What came before the record is nobody's.
     #[must_use]
     pub fn parts(&self) -> LatencyParts {
         let mut parts = LatencyParts {
@@ -50,13 +52,18 @@ impl Facts {
             self.irq.map_or(self.began_ns, |(start, _)| start).clamp(self.began_ns, self.ended_ns.max(self.began_ns));
         let inside: Vec<&Interval> =
             self.intervals.iter().filter(|i| i.start_ns < self.ended_ns && i.end_ns() > self.began_ns).collect();
-        let mut edges = vec![self.began_ns, irq_start, self.ended_ns];
+        let mut edges = vec![self.began_ns, irq_start, self.ended_ns, self.recorded_from_ns];
         edges.extend(inside.iter().flat_map(|i| [i.start_ns, i.end_ns()]));
         edges.retain(|e| (self.began_ns..=self.ended_ns).contains(e));
         edges.sort_unstable();
         edges.dedup();
         for pair in edges.windows(2) {
             let (from, to) = (pair[0], pair[1]);
+            if from < self.recorded_from_ns {
+                // Whatever is known of it may have been interrupted by what is not known any more.
+                parts.unrecorded_ns += to - from;
+                continue;
+            }
             let owner = inside
                 .iter()
                 .filter(|i| i.start_ns <= from && i.end_ns() >= to)
@@ -87,6 +94,12 @@ impl Facts {
             i.class == NoiseClass::Irq && i.end_ns() <= start && i.end_ns() > self.began_ns && !self.is_timer_irq(i)
         };
         self.intervals.iter().filter(delays).cloned().collect()
+    }
+
+    /// Whether the record begins too late.
+    #[must_use]
+    pub const fn is_truncated(&self) -> bool {
+        self.recorded_from_ns > self.began_ns
     }
 
     /// What lies in the episode, by start; at one start, the longer first.
@@ -125,6 +138,7 @@ mod tests {
                 interval(NoiseClass::Nmi, "perf", 1600, 50),
                 interval(NoiseClass::Thread, "dog:8", 2200, 700),
             ],
+            recorded_from_ns: 0,
         };
         let parts = facts.parts();
         let expected = LatencyParts {
@@ -137,10 +151,25 @@ mod tests {
             softirq_ns: 150,
             thread_ns: 700,
             residual_ns: 100,
+            ..LatencyParts::default()
         };
         assert_eq!(parts, expected);
         assert_eq!(facts.previous_irqs().iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["nic:24"]);
         assert_eq!(facts.inside()[0].name, "cat:7");
+    }
+
+    #[test]
+    fn what_came_before_the_record_is_nobodys() {
+        let facts = Facts {
+            began_ns: 1000,
+            ended_ns: 3000,
+            intervals: vec![interval(NoiseClass::Thread, "cat:7", 1200, 1300)],
+            recorded_from_ns: 2000,
+            ..Facts::default()
+        };
+        let parts = facts.parts();
+        assert_eq!((parts.unrecorded_ns, parts.thread_ns, parts.residual_ns), (1000, 500, 500));
+        assert!(facts.is_truncated());
     }
 
     fn any_interval() -> impl Strategy<Value = Interval> {
@@ -158,6 +187,7 @@ mod tests {
         fn the_parts_add_up_to_the_latency(
             intervals in prop::collection::vec(any_interval(), 0..40),
             began in 0_u64..4000, long in 0_u64..4000, irq in prop::option::of((0_u64..6000, 0_u64..500)),
+            recorded_from_ns in 0_u64..9000,
         ) {
             let facts = Facts {
                 began_ns: began,
@@ -165,10 +195,11 @@ mod tests {
                 irq: irq.map(|(start, more)| (start, start + more)),
                 blocker: None,
                 intervals,
+                recorded_from_ns,
             };
             let parts = facts.parts();
             let sum = parts.irq_delay_ns + parts.timer_irq_ns + parts.blocking_thread_ns + parts.nmi_ns + parts.irq_ns
-                + parts.softirq_ns + parts.thread_ns;
+                + parts.softirq_ns + parts.thread_ns + parts.unrecorded_ns;
             prop_assert!(parts.residual_ns >= 0);
             prop_assert_eq!(sum + parts.residual_ns.unsigned_abs(), long);
         }

@@ -15,7 +15,7 @@ use super::threads::{self, Thread, word};
 use super::watch::Watch;
 use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, Thresholds, badges, places};
 use crate::engine::latency::layout::{RECORD, SENDERS, STACKS, slot};
-use crate::engine::latency::{Memory, Meter};
+use crate::engine::latency::{Memory, Meter, NetUntil};
 use crate::engine::monotonic_ns;
 use crate::engine::symbols::UserSymbols;
 use crate::kernel::Kernel;
@@ -83,7 +83,8 @@ impl BpfMeasurement {
         let now = monotonic_ns();
         for (n, cpu) in cpus.iter_mut().enumerate() {
             cpu.thread = (options.mode != Mode::Passive).then_some(n);
-            cpu.began_ns = now;
+            // Threads may have taken their time to start: what ran until now is in no period.
+            cpu.look(kernel, meter.memory());
         }
         let empty =
             || options.buckets.map_or_else(|| Buckets::new(1, 0), |(width, entries)| Buckets::new(width, entries));
@@ -163,8 +164,9 @@ impl BpfMeasurement {
     fn sample(&mut self, index: usize, cost: OwnCost, ended: bool) -> CpuSample {
         let cpu = &mut self.cpus[index];
         let slot = self.meter.memory().slot(cpu.cpu);
-        let (entries, net, now) = (slot.entries(), slot.net_ns(), monotonic_ns());
-        let (sources, passive) = cpu.known.changes(&self.kernel, self.meter.memory(), cpu.cpu);
+        let entries = slot.entries();
+        let NetUntil { now_ns: now, net, running } = slot.net_until(monotonic_ns);
+        let (sources, passive) = cpu.known.changes(&self.kernel, self.meter.memory(), cpu.cpu, running);
         let mut sample = CpuSample {
             cpu: cpu.cpu,
             began_ns: cpu.began_ns,
@@ -218,12 +220,23 @@ impl BpfMeasurement {
 /// The CPUs with what was counted of each until now.
 fn at_first(kernel: &Kernel, memory: &Memory, measured: &[u32]) -> Vec<Cpu> {
     let cpu = |cpu: &u32| {
-        let slot = memory.slot(*cpu);
-        let mut known = Known::default();
-        known.changes(kernel, memory, *cpu);
-        Cpu { cpu: *cpu, thread: None, entries: slot.entries(), net: slot.net_ns(), known, began_ns: 0 }
+        let (entries, net) = (ByClass::default(), ByClass::default());
+        let mut of = Cpu { cpu: *cpu, thread: None, entries, net, known: Known::default(), began_ns: 0 };
+        of.look(kernel, memory);
+        of
     };
     measured.iter().map(cpu).collect()
+}
+
+impl Cpu {
+    /// A period begins: what was counted until now is in none.
+    fn look(&mut self, kernel: &Kernel, memory: &Memory) {
+        let slot = memory.slot(self.cpu);
+        self.entries = slot.entries();
+        let NetUntil { now_ns, net, running } = slot.net_until(monotonic_ns);
+        self.known.changes(kernel, memory, self.cpu, running);
+        (self.net, self.began_ns) = (net, now_ns);
+    }
 }
 
 impl CpuBuckets {

@@ -73,6 +73,19 @@ fn merged(sources: Vec<Source>) -> Vec<Source> {
     all
 }
 
+/// Adds what a thread has run that has not ended yet; the run itself is counted when it ends.
+fn add_running(kernel: &Kernel, all: &mut Vec<Source>, pid: u64, ns: u64) {
+    let others = all.iter().position(|source| source.id.is_none());
+    if let Some(known) = all.iter().position(|source| source.id == Some(pid)).or(others) {
+        all[known].total = all[known].total.wrapping_add(ns);
+        all[known].max = all[known].max.max(ns);
+        return;
+    }
+    let comm = kernel.proc_text(format!("{pid}/comm")).unwrap_or_default();
+    let name = comm.trim_end().chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    all.push(Source { id: Some(pid), total: ns, max: ns, name, ..Source::default() });
+}
+
 /// What was added to a source since `earlier`. One that has less than then was begun anew in between.
 fn difference(now: &Source, earlier: Option<&Source>) -> LatencyStat {
     let earlier = earlier.filter(|e| now.count >= e.count);
@@ -112,16 +125,26 @@ impl Known {
     }
 
     /// What ran since the last call, those with the most time first, and how late timers were.
-    pub fn changes(&mut self, kernel: &Kernel, memory: &Memory, cpu: u32) -> (Vec<SourceStat>, LatencyStat) {
+    /// The run that is not over is told as far as it has come: `running` is its thread and its ns until now.
+    pub fn changes(
+        &mut self,
+        kernel: &Kernel,
+        memory: &Memory,
+        cpu: u32,
+        running: Option<(u64, u64)>,
+    ) -> (Vec<SourceStat>, LatencyStat) {
         let mut told = Vec::new();
         let mut late = LatencyStat::default();
         for table in Table::ALL {
-            let all = merged(memory.sources(cpu, table));
+            let mut all = merged(memory.sources(cpu, table));
+            if let Some((pid, ns)) = running.filter(|(_, ns)| table == Table::Thread && *ns > 0) {
+                add_running(kernel, &mut all, pid, ns);
+            }
             let crowded = self.is_crowded(table, &all);
             for source in all {
                 let key = (table as u8, source.id);
                 let stat = difference(&source, self.0.get(&key));
-                if stat.count == 0 {
+                if stat.count == 0 && stat.sum_ns == 0 {
                     continue;
                 }
                 if table == Table::Timer {
@@ -161,6 +184,22 @@ mod tests {
         assert!(!known.is_crowded(Table::Thread, &[source(None, 50), source(Some(1), 900)]));
         known.0.insert((Table::Thread as u8, None), source(None, 190));
         assert!(!known.is_crowded(Table::Thread, &full), "most of it was long ago");
+    }
+
+    #[test]
+    fn a_run_that_is_not_over_is_told_once() {
+        let memory = Memory::simulated(1).unwrap();
+        let kernel = Kernel::new(crate::kernel::Roots::fixture(std::path::Path::new("/nonexistent")));
+        let mut known = Known::default();
+        let mut told = |running| {
+            let (sources, _) = known.changes(&kernel, &memory, 0, running);
+            sources.iter().map(|s| (s.name.clone(), s.count, s.net_ns)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(Some((6, 1_000))), [(":6".to_owned(), 0, 1_000)]);
+        assert_eq!(told(Some((6, 2_500))), [(":6".to_owned(), 0, 1_500)]);
+        memory.simulate_run(0, Table::Thread, 6, 3_000);
+        assert_eq!(told(None), [(":6".to_owned(), 1, 500)]);
+        assert!(told(None).is_empty());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::{LatencyError, Mode, Options, Thresholds};
 use crate::engine::latency::layout::slot;
 use crate::engine::latency::{Memory, Policy, Slot, set_policy, without_timer_slack};
 use crate::engine::monotonic_ns;
-use crate::model::latency::ByClass;
+use crate::model::latency::{ByClass, LatencyParts};
 
 /// Words of a [`Side`].
 pub mod word {
@@ -87,8 +87,66 @@ pub struct Shared {
     end_ns: u64,
     state: AtomicU32,
     limits: Limits,
-    /// The latency over a threshold that it saw last: its kind (1 gap, 2 user, 3 period), beginning and end.
-    hit: [AtomicU64; 3],
+    /// The latency over a threshold that it saw last: its kind (1 gap, 2 user, 3 period), beginning, end, and what was
+    /// counted of it (see [`Spun::words`]).
+    hit: [AtomicU64; 3 + COUNTED],
+}
+
+/// A latency over a threshold that a measuring thread saw.
+pub struct Hit {
+    /// [`HIT_GAP`], [`HIT_USER`] or [`HIT_PERIOD`].
+    pub kind: u64,
+    /// When it began.
+    pub began_ns: u64,
+    /// When it was over.
+    pub ended_ns: u64,
+    /// Its parts as a spinning thread counted them.
+    pub parts: LatencyParts,
+}
+
+/// What a spinning thread counts of a gap, or of all gaps of a period.
+#[derive(Clone, Copy, Default)]
+struct Spun {
+    /// ns of gaps.
+    noise: u64,
+    /// ns of gaps in which nothing was entered.
+    hardware: u64,
+    /// Net ns in the others.
+    net: ByClass,
+}
+
+/// Numbers in [`Spun`].
+const COUNTED: usize = 6;
+
+impl Spun {
+    fn add(&mut self, gap: u64, entered: bool, parts: &ByClass) {
+        self.noise += gap;
+        if entered {
+            self.net.add(parts);
+        } else {
+            self.hardware += gap;
+        }
+    }
+
+    const fn words(&self) -> [u64; COUNTED] {
+        let ByClass { nmi, irq, softirq, thread } = self.net;
+        [self.noise, self.hardware, nmi, irq, softirq, thread]
+    }
+
+    /// The parts of `long` ns.
+    fn parts([noise, hardware_ns, nmi_ns, irq_ns, softirq_ns, thread_ns]: [u64; COUNTED], long: u64) -> LatencyParts {
+        let explained = hardware_ns + nmi_ns + irq_ns + softirq_ns + thread_ns;
+        LatencyParts {
+            hardware_ns,
+            nmi_ns,
+            irq_ns,
+            softirq_ns,
+            thread_ns,
+            residual_ns: noise.wrapping_sub(explained).cast_signed(),
+            spun_ns: long.saturating_sub(noise),
+            ..LatencyParts::default()
+        }
+    }
 }
 
 impl Shared {
@@ -98,9 +156,9 @@ impl Shared {
     }
 
     /// The latency over a threshold that the thread saw, with its kind, while the recorder is frozen.
-    pub fn hit(&self) -> (u64, u64, u64) {
-        let [kind, began, ended] = self.hit.each_ref().map(|word| word.load(Ordering::Acquire));
-        (kind, began, ended)
+    pub fn hit(&self) -> Hit {
+        let [kind, began_ns, ended_ns, counted @ ..] = self.hit.each_ref().map(|word| word.load(Ordering::Acquire));
+        Hit { kind, began_ns, ended_ns, parts: Spun::parts(counted, ended_ns.saturating_sub(began_ns)) }
     }
 
     /// Whether the thread was moved off its CPU, which must have gone offline.
@@ -137,7 +195,7 @@ impl Shared {
             end_ns: options.at_most.map_or(u64::MAX, |long| monotonic_ns().saturating_add(long.as_nanos() as u64)),
             state: AtomicU32::new(0),
             limits: Limits::new(&options.thresholds),
-            hit: [const { AtomicU64::new(0) }; 3],
+            hit: [const { AtomicU64::new(0) }; 3 + COUNTED],
         }
     }
 }
@@ -311,7 +369,7 @@ fn spin_periods(slot: Slot<'_>, shared: &Shared, options: &Options) {
 fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 {
     let (began, mut net) = moment_and_net(slot);
     let entries = slot.entries();
-    let (mut last, mut noise) = (began, 0_u64);
+    let (mut last, mut spun) = (began, Spun::default());
     while last.ns.wrapping_sub(began.ns) < options.runtime_ns {
         let mut now = moment(slot);
         let mut after = net;
@@ -325,10 +383,13 @@ fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 
             if has_left(shared) {
                 break;
             }
-            account(side, gap, entered, &after.since(&net));
-            noise += gap;
+            let parts = after.since(&net);
+            account(side, gap, entered, &parts);
+            spun.add(gap, entered, &parts);
             if shared.limits.is_over(GAP, gap) {
-                freeze(slot, shared, HIT_GAP, last.ns, now.ns);
+                let mut of_gap = Spun::default();
+                of_gap.add(gap, entered, &parts);
+                freeze(slot, shared, [HIT_GAP, last.ns, now.ns], &of_gap);
             }
         }
         (last, net) = (now, after);
@@ -340,11 +401,11 @@ fn spin(slot: Slot<'_>, shared: &Shared, side: &Side, options: &Options) -> u64 
     let counted = slot.entries().since(&entries);
     add_classes(side, word::ENTRIES, &counted);
     side.add(word::RUNTIME, last.ns.wrapping_sub(began.ns));
-    side.add(word::NOISE, noise);
-    if shared.limits.is_over(PERIOD, noise) {
-        freeze(slot, shared, HIT_PERIOD, began.ns, last.ns);
+    side.add(word::NOISE, spun.noise);
+    if shared.limits.is_over(PERIOD, spun.noise) {
+        freeze(slot, shared, [HIT_PERIOD, began.ns, last.ns], &spun);
     }
-    noise
+    spun.noise
 }
 
 fn add_classes(side: &Side, word: usize, classes: &ByClass) {
@@ -370,15 +431,15 @@ fn account(side: &Side, gap: u64, entered: bool, parts: &ByClass) {
 }
 
 /// Holds the flight recorder, unless it is held already.
-fn freeze(slot: Slot<'_>, shared: &Shared, kind: u64, began: u64, ended: u64) {
+fn freeze(slot: Slot<'_>, shared: &Shared, hit: [u64; 3], counted: &Spun) {
     let held = slot.get(slot::FROZEN_USER) | slot.get(slot::FROZEN_IRQ) | slot.get(slot::FROZEN_THR);
     if held != 0 {
         return;
     }
-    for (word, value) in shared.hit.iter().zip([kind, began, ended]) {
+    for (word, value) in shared.hit.iter().zip(hit.into_iter().chain(counted.words())) {
         word.store(value, Ordering::Release);
     }
-    if kind == HIT_USER {
+    if hit[0] == HIT_USER {
         // The next cycle takes the place of this one before the reader comes. Only this thread's own switches write the
         // copy, and it is running.
         (0..slot::CYCLE_WORDS).for_each(|n| slot.set(slot::HIT + n * 8, slot.get(slot::NOW + n * 8)));
@@ -447,7 +508,7 @@ fn cycle(slot: Slot<'_>, shared: &Shared, side: &Side, expected: u64, woke: u64)
         side.thread.record(thread);
         // At least so late, where gaps have to be longer.
         if shared.limits.is_over(THREAD, user + 1) {
-            freeze(slot, shared, HIT_USER, expected, woke);
+            freeze(slot, shared, [HIT_USER, expected, woke], &Spun::default());
         }
     } else {
         side.add(word::UNSEEN, 1);

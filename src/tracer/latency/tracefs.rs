@@ -4,6 +4,7 @@
 //! whole system: each is recorded before it is changed, and restored at the end, by [`Guard`].
 
 pub mod parse;
+mod recent;
 mod setup;
 
 use std::collections::BTreeMap;
@@ -20,24 +21,23 @@ use crate::engine::monotonic_ns;
 use crate::kernel::Kernel;
 use crate::kernel::guard::Guard;
 use crate::model::latency::{
-    Blocker, Buckets, CpuSample, Episode, EpisodeKind, Interval, LatencyStat, NoiseClass, NoiseSample, TimerSample,
+    Blocker, Buckets, CpuSample, Episode, EpisodeKind, LatencyStat, NoiseClass, NoiseSample, TimerSample,
 };
 use crate::model::value::Frame;
 use parse::{Context, Row};
+use recent::Recent;
 
 pub use setup::{Workload, available};
 
 /// The pipe is read so long without a look at anything else.
 const LONGEST_READ: Duration = Duration::from_millis(50);
-/// Intervals of a CPU that are kept for the analysis of an episode.
-const MOST_INTERVALS: usize = 1024;
 
 /// One CPU as its rows tell.
 #[derive(Default)]
 struct Cpu {
     noise: NoiseSample,
     timer: TimerSample,
-    recent: Vec<Interval>,
+    recent: Recent,
     cycle: Option<Cycle>,
     stack: Vec<Frame>,
 }
@@ -181,17 +181,16 @@ impl TracefsMeasurement {
                 }
             }
             Row::Interval { cpu, interval } => {
-                let recent = &mut self.cpus.entry(cpu).or_default().recent;
-                if recent.len() >= MOST_INTERVALS {
-                    recent.drain(..MOST_INTERVALS / 2);
-                }
-                recent.push(interval);
+                self.cpus.entry(cpu).or_default().recent.push(interval);
             }
             Row::Timer { cpu, at_ns, context, latency_ns, comm, pid } => {
                 self.timer(cpu, at_ns, context, latency_ns, (comm, pid), items);
             }
             Row::Stopped => self.stopped = true,
-            Row::Lost(count) => self.lost += count,
+            Row::Lost(count) => {
+                self.lost += count;
+                self.cpus.values_mut().for_each(|cpu| cpu.recent.lost());
+            }
             Row::StackBegins { cpu } => self.cpus.entry(cpu).or_default().stack.clear(),
             Row::StackFrame { symbol } => {
                 let frame = Frame { address: 0, symbol: Some(symbol.into()), offset: 0, object: None, inlined: false };
@@ -265,13 +264,13 @@ impl TracefsMeasurement {
         }
         let keep_from = at_ns.saturating_sub(10_000_000);
         if let Some(entry) = self.cpus.get_mut(&cpu) {
-            entry.recent.retain(|i| i.end_ns() >= keep_from);
+            entry.recent.intervals.retain(|i| i.end_ns() >= keep_from);
         }
     }
 
     fn late(&self, cpu: u32, cycle: &Cycle, kind: EpisodeKind, latency_ns: u64) -> Episode {
         let entry = self.cpus.get(&cpu);
-        let intervals = entry.map(|e| e.recent.clone()).unwrap_or_default();
+        let (intervals, recorded_from_ns) = entry.map(|e| e.recent.known()).unwrap_or_default();
         // The first interrupt that was open when the sample was taken is the timer's own.
         let start = intervals
             .iter()
@@ -284,6 +283,7 @@ impl TracefsMeasurement {
             irq: Some((start.unwrap_or(cycle.irq_ns), cycle.irq_ns)),
             blocker: (cycle.pid != 0).then(|| format!("{}:{}", cycle.comm, cycle.pid)),
             intervals,
+            recorded_from_ns,
         };
         let thresholds = &self.options.thresholds;
         let blocker = Blocker {
@@ -305,13 +305,14 @@ impl TracefsMeasurement {
             idle: None,
             ipis: Vec::new(),
             others: Vec::new(),
-            truncated: false,
+            truncated: facts.is_truncated(),
         }
     }
 
     fn gap(&self, cpu: u32, start_ns: u64, duration_ns: u64) -> Episode {
-        let intervals = self.cpus.get(&cpu).map(|e| e.recent.clone()).unwrap_or_default();
-        let facts = Facts { began_ns: start_ns, ended_ns: start_ns + duration_ns, irq: None, blocker: None, intervals };
+        let (intervals, recorded_from_ns) = self.cpus.get(&cpu).map(|e| e.recent.known()).unwrap_or_default();
+        let ended_ns = start_ns + duration_ns;
+        let facts = Facts { began_ns: start_ns, ended_ns, intervals, recorded_from_ns, ..Facts::default() };
         Episode {
             cpu,
             kind: EpisodeKind::Noise,
@@ -325,7 +326,7 @@ impl TracefsMeasurement {
             idle: None,
             ipis: Vec::new(),
             others: Vec::new(),
-            truncated: false,
+            truncated: facts.is_truncated(),
         }
     }
 

@@ -4,12 +4,14 @@ use crate::engine::latency::Memory;
 use crate::engine::latency::layout::{Cycle, HIT_IRQ, Record, Ring, Sent, irq_name, is_sent, slot, softirq_name};
 use crate::engine::symbols::{Of, UserSymbols};
 use crate::kernel::Kernel;
-use crate::model::latency::{Blocker, CpuTask, Episode, EpisodeKind, IdleExit, Interval, IpiSender, NoiseClass};
+use crate::model::latency::{
+    Blocker, CpuTask, Episode, EpisodeKind, IdleExit, Interval, IpiSender, LatencyParts, NoiseClass,
+};
 use crate::model::value::Frame;
 use crate::tracer::latency::Thresholds;
 use crate::tracer::latency::analysis::Facts;
 use crate::tracer::latency::sources::{function_name, thread_name};
-use crate::tracer::latency::threads::{HIT_PERIOD, HIT_USER, Shared};
+use crate::tracer::latency::threads::{HIT_PERIOD, HIT_USER, Hit, Shared};
 
 /// Longest time between sending an interrupt to a CPU and its beginning there that is believed, ns.
 const SENT_WITHIN: u64 = 10_000_000;
@@ -29,6 +31,8 @@ struct Seen {
     began_ns: u64,
     ended_ns: u64,
     cycle: Option<Cycle>,
+    /// The parts where the measuring thread counted them itself.
+    counted: Option<LatencyParts>,
 }
 
 impl Recorded<'_> {
@@ -61,6 +65,7 @@ impl Recorded<'_> {
             began_ns: cycle.expected,
             ended_ns: cycle.switched,
             cycle: Some(cycle),
+            counted: None,
         }
     }
 
@@ -71,20 +76,22 @@ impl Recorded<'_> {
             began_ns: cycle.expected,
             ended_ns: cycle.expired,
             cycle: Some(cycle),
+            counted: None,
         }
     }
 
     fn of_thread(&self, shared: &Shared, cycle: Cycle) -> Option<Seen> {
-        let (kind, began_ns, ended_ns) = shared.hit();
+        let Hit { kind, began_ns, ended_ns, parts } = shared.hit();
         if ended_ns <= began_ns {
             return None;
         }
         Some(if kind == HIT_USER {
             let cycle = Some(cycle).filter(|cycle| cycle.expected == began_ns);
-            Seen { kind: EpisodeKind::User, threshold_ns: self.thresholds.thread_ns, began_ns, ended_ns, cycle }
+            let threshold_ns = self.thresholds.thread_ns;
+            Seen { kind: EpisodeKind::User, threshold_ns, began_ns, ended_ns, cycle, counted: None }
         } else {
             let threshold_ns = if kind == HIT_PERIOD { self.thresholds.noise_ns } else { self.thresholds.gap_ns };
-            Seen { kind: EpisodeKind::Noise, threshold_ns, began_ns, ended_ns, cycle: None }
+            Seen { kind: EpisodeKind::Noise, threshold_ns, began_ns, ended_ns, cycle: None, counted: Some(parts) }
         })
     }
 
@@ -92,13 +99,14 @@ impl Recorded<'_> {
         let slot = self.memory.slot(self.cpu);
         let cycle = seen.cycle.as_ref();
         let blocker = cycle.filter(|c| c.pid != 0 && Some(u64::from(c.pid)) != Some(slot.get(slot::ME)));
-        let (records, truncated) = self.intervals(seen);
+        let (records, recorded_from_ns) = self.intervals();
         let facts = Facts {
             began_ns: seen.began_ns,
             ended_ns: seen.ended_ns,
             irq: cycle.map(|c| (if c.irq_start == 0 { c.expired } else { c.irq_start }, c.expired)),
             blocker: blocker.map(|c| format!("{}:{}", c.comm, c.pid)),
             intervals: records.iter().map(|(interval, _)| interval.clone()).collect(),
+            recorded_from_ns,
         };
         Episode {
             cpu: self.cpu,
@@ -106,28 +114,30 @@ impl Recorded<'_> {
             began_ns: seen.began_ns,
             ended_ns: seen.ended_ns,
             threshold_ns: seen.threshold_ns,
-            parts: facts.parts(),
+            parts: seen.counted.unwrap_or_else(|| facts.parts()),
             intervals: facts.inside(),
             previous_irqs: facts.previous_irqs(),
             blocker: blocker.map(|c| self.blocker(c, symbols)),
             idle: cycle.and_then(|c| self.idle(c)),
             ipis: self.senders(&records, seen),
             others: self.others(seen.ended_ns),
-            truncated,
+            truncated: facts.is_truncated(),
         }
     }
 
-    /// All that the recorder holds, with the interrupts' numbers, and whether it does not reach back far enough.
-    fn intervals(&self, seen: &Seen) -> (Vec<(Interval, u64)>, bool) {
+    /// All that the recorder holds, with the interrupts' numbers, and from when on it holds everything.
+    fn intervals(&self) -> (Vec<(Interval, u64)>, u64) {
         let mut all = Vec::new();
-        let mut truncated = false;
+        let mut recorded_from_ns = 0;
         for ring in [Ring::Nmi, Ring::Irq, Ring::Softirq, Ring::Thread] {
             let records = self.memory.records(self.cpu, ring);
-            let full = records.len() == ring.entries();
-            truncated |= full && records.first().is_some_and(|oldest| oldest.start > seen.began_ns);
+            if records.len() == ring.entries() {
+                // What has lost its place ended before the oldest that is left began.
+                recorded_from_ns = records.first().map_or(0, |oldest| oldest.start).max(recorded_from_ns);
+            }
             all.extend(records.into_iter().filter(|r| r.end >= r.start).map(|r| (self.interval(ring, &r), r.id)));
         }
-        (all, truncated)
+        (all, recorded_from_ns)
     }
 
     fn interval(&self, ring: Ring, record: &Record) -> Interval {

@@ -22,7 +22,7 @@ const MOST: usize = 100;
 /// The worst first, of those until the moment.
 pub fn worst(shown: &Shown<'_>) -> Vec<Arc<Episode>> {
     let mut all: Vec<&Arc<Episode>> = shown.episodes().collect();
-    all.sort_by_key(|e| (std::cmp::Reverse(e.latency_ns()), e.ended_ns));
+    all.sort_by_key(|e| (std::cmp::Reverse(e.late_ns()), e.ended_ns));
     all.into_iter().take(MOST).cloned().collect()
 }
 
@@ -91,13 +91,13 @@ fn list(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut Buff
     put(buf, area, from, 0, &fit("mostly", wide.saturating_sub(from)), heading);
     let rows = usize::from(area.height).saturating_sub(1).max(1);
     let first = (pane.episode.min(all.len() - 1) + 1).saturating_sub(rows);
-    let longest = all[0].latency_ns().max(1) as f64;
+    let longest = all[0].late_ns().max(1) as f64;
     for (y, (at, episode)) in all.iter().enumerate().skip(first).take(rows).enumerate() {
         let y = y + 1;
-        let part = episode.latency_ns() as f64 / longest;
+        let part = episode.late_ns() as f64 / longest;
         put_end(buf, area, 3, y, &(at + 1).to_string(), theme[Slot::Faint]);
-        put_end(buf, area, 13, y, &time(episode.latency_ns()), theme.gradient(part));
-        put(buf, area, 15, y, episode_kind(episode.kind), theme[Slot::Dim]);
+        put_end(buf, area, 13, y, &time(episode.late_ns()), theme.gradient(part));
+        put(buf, area, 15, y, episode_kind(episode), theme[Slot::Dim]);
         put_end(buf, area, 25, y, &episode.cpu.to_string(), theme[Slot::Value]);
         if roomy {
             put_end(buf, area, 37, y, &when(ctx.state, episode.ended_ns), theme[Slot::Dim]);
@@ -116,11 +116,11 @@ fn open(pane: &LatencyPane, ctx: &Context<'_>, episode: &Episode, buf: &mut Buff
     let wide = usize::from(area.width);
     let what = match episode.kind {
         EpisodeKind::Noise => "without the CPU".to_owned(),
-        kind => format!("of {} latency", episode_kind(kind)),
+        _ => format!("of {} latency", episode_kind(episode)),
     };
     let title = format!(
         "{} {what} on CPU {}, at {}, over {}",
-        time(episode.latency_ns()),
+        time(episode.late_ns()),
         episode.cpu,
         when(ctx.state, episode.ended_ns),
         time(episode.threshold_ns),

@@ -51,11 +51,12 @@ pub const fn class_letter(class: Option<NoiseClass>) -> &'static str {
 }
 
 /// Which latency an episode is of.
-pub const fn episode_kind(kind: EpisodeKind) -> &'static str {
-    match kind {
+pub const fn episode_kind(episode: &Episode) -> &'static str {
+    match episode.kind {
         EpisodeKind::Irq => "IRQ",
         EpisodeKind::Thread => "thread",
         EpisodeKind::User => "user",
+        EpisodeKind::Noise if episode.is_period() => "period",
         EpisodeKind::Noise => "gap",
         EpisodeKind::Passive => "timer",
     }
@@ -77,7 +78,10 @@ pub fn culprit(episode: &Episode) -> (Option<NoiseClass>, String) {
     };
     let nothing = episode.kind == EpisodeKind::Noise && episode.intervals.is_empty();
     let residual = parts.residual_ns.max(0).unsigned_abs();
+    let no_record = "no record of what ran: the recorder was full".to_owned();
     let all = [
+        (parts.unrecorded_ns, None, no_record),
+        (parts.hardware_ns, Some(NoiseClass::Hardware), "nothing was entered".to_owned()),
         (parts.irq_delay_ns, Some(NoiseClass::Irq), delay),
         (parts.timer_irq_ns, Some(NoiseClass::Irq), "the timer's own interrupt".to_owned()),
         (parts.blocking_thread_ns, Some(NoiseClass::Thread), blocker.clone().unwrap_or_default()),

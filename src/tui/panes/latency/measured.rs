@@ -200,7 +200,7 @@ impl Run {
         let place = self.episodes.partition_point(|e| e.ended_ns <= episode.ended_ns);
         self.episodes.insert(place, episode);
         if self.episodes.len() > MOST_EPISODES {
-            let shortest = (0..self.episodes.len()).min_by_key(|n| self.episodes[*n].latency_ns());
+            let shortest = (0..self.episodes.len()).min_by_key(|n| self.episodes[*n].late_ns());
             shortest.map(|n| self.episodes.remove(n));
         }
     }

@@ -124,7 +124,7 @@ fn rows(pane: &LatencyPane, of: &Of<'_>) -> Vec<Row> {
     for name in CLASSES {
         let found = sources(&of.cpus, name);
         let figures = class(&of.cpus, name, &found);
-        if figures.count == 0 {
+        if figures.count == 0 && figures.net_ns == 0 {
             continue;
         }
         rows.push(Row::Class(name, figures));

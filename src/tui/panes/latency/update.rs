@@ -221,7 +221,7 @@ fn drill(pane: &mut LatencyPane, state: &mut State) {
     let any_cpu = pane.view == View::Lengths && pane.all;
     let here = shown.episodes_in(from_ns, to_ns).filter(|e| any_cpu || e.cpu == cpu);
     let came_from = Some(pane.view);
-    if let Some(worst) = here.max_by_key(|e| e.latency_ns()).cloned() {
+    if let Some(worst) = here.max_by_key(|e| e.late_ns()).cloned() {
         show(pane, View::Episodes);
         (pane.shown, pane.scroll, pane.came_from) = (Some(worst), 0, came_from);
         return;
