@@ -195,7 +195,7 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
         return bpftrace::main(&arguments, world);
     }
     if dtrace::is_asked_for(&arguments) {
-        let words: Vec<String> = arguments.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+        let words: Vec<String> = arguments.iter().skip(1).map(|a| script::held(a)).collect();
         return dtrace::main(&words, world);
     }
     let arguments = command_first(arguments);

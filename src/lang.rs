@@ -2,6 +2,7 @@
 //! and the typed program that every front end lowers to. This room never fails: it returns a tree and
 //! diagnostics, so that the editor works on half-typed scripts.
 
+pub mod bounds;
 pub mod bt;
 pub mod codes;
 pub mod constants;

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use super::excerpt;
 use super::run::{Args as RunArgs, Runner};
-use super::script::{Script, ScriptArgs};
+use super::script::{Script, ScriptArgs, held};
 use super::{CliError, World};
 use crate::lang::bt::settings;
 use crate::lang::codes::check::DISTINCT_POINTERS;
@@ -37,7 +37,7 @@ pub fn is_asked_for(arguments: &[OsString]) -> bool {
 
 /// Runs as bpftrace would.
 pub fn main(arguments: &[OsString], world: &World) -> ExitCode {
-    let words: Vec<String> = arguments.iter().skip(1).map(|a| a.to_string_lossy().into_owned()).collect();
+    let words: Vec<String> = arguments.iter().skip(1).map(|a| held(a)).collect();
     let options = match Options::read(&words) {
         Ok(options) => options,
         Err(error) => return refuse(&error),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use super::{CliError, World};
 use crate::lang::front_end;
+use crate::model::bytes::bytes_of;
 use crate::output::diagnostics;
 
 /// Format scripts in place.
@@ -48,9 +49,9 @@ fn one(file: &PathBuf, check: bool, world: &World) -> Result<bool, CliError> {
         return Ok(formatted == text);
     }
     if stdin {
-        std::io::stdout().write_all(formatted.as_bytes()).map_err(CliError::stdout)?;
+        std::io::stdout().write_all(&bytes_of(&formatted)).map_err(CliError::stdout)?;
     } else if formatted != text {
-        std::fs::write(file, formatted).map_err(|source| CliError::Write { path: name, source })?;
+        std::fs::write(file, bytes_of(&formatted)).map_err(|source| CliError::Write { path: name, source })?;
     }
     Ok(true)
 }

@@ -1,11 +1,17 @@
 //! Where a script comes from and how it is compiled: shared by run, check and compile.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::PathBuf;
 use std::sync::Arc;
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::CliError;
 use crate::kernel::{Kernel, Roots};
 use crate::lang::front_end;
 use crate::lang::source::SourceText;
+use crate::model::bytes::{bytes_of, hold};
 use crate::regular;
 use crate::session::front::FrontSettings;
 use crate::tracer::script::compilation::Given;
@@ -17,17 +23,32 @@ pub(super) const LARGEST: u64 = 16 << 20;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ScriptArgs {
     /// The program itself, instead of a file.
-    #[arg(short = 'e', value_name = "PROGRAM")]
+    #[arg(short = 'e', value_name = "PROGRAM", value_parser = any_bytes())]
     pub program: Option<String>,
 
     /// Script file (`-` for standard input) or the name of a bundled script, then the script's parameters $1, $2, ...
-    #[arg(value_name = "FILE|PARAMETER", allow_negative_numbers = true)]
+    #[arg(value_name = "FILE|PARAMETER", allow_negative_numbers = true, value_parser = any_bytes())]
     pub rest: Vec<String>,
 
     /// More parameters of the script; those that start with `--` are its named options (getopt), and so are `-x` and
     /// `-p VALUE` where the script has an option of one letter.
-    #[arg(value_name = "PARAMETER", last = true)]
+    #[arg(value_name = "PARAMETER", last = true, value_parser = any_bytes())]
     pub after: Vec<String>,
+}
+
+/// Takes words of any bytes; those that are not UTF-8 are held as [`hold`] does.
+pub(super) fn any_bytes() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|word| held(&word))
+}
+
+/// A word of the command line as text.
+pub(super) fn held(word: &OsStr) -> String {
+    hold(word.as_bytes(), None)
+}
+
+/// The path that a text of [`held`] names.
+pub(super) fn path_of(text: &str) -> PathBuf {
+    OsString::from_vec(bytes_of(text).into_owned()).into()
 }
 
 /// A script and its parameters.
@@ -72,19 +93,17 @@ fn bundled(name: &str) -> Option<SourceText> {
 /// Reads a script's file, `-` being standard input.
 ///
 /// # Errors
-/// When it can't be read or is not text.
+/// When it can't be read.
 pub(super) fn read_file(path: &str) -> Result<SourceText, CliError> {
     let failed = |source| CliError::Read { path: path.to_owned(), source };
     let read = || match path {
         "-" => regular::bounded(std::io::stdin(), LARGEST),
-        _ => regular::bounded(std::fs::File::open(path)?, LARGEST),
+        _ => regular::bounded(std::fs::File::open(path_of(path))?, LARGEST),
     };
     let bytes = read().map_err(failed)?;
     let name = if path == "-" { "stdin" } else { path };
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        CliError::Refused(format!("{path} is not UTF-8 text: byte {at} is the first that is not"))
-    })?;
+    // Text of today is UTF-8; of older scripts, comments and constants may not be.
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| hold(error.as_bytes(), None));
     Ok(SourceText::new(name, &text))
 }
 

@@ -6,11 +6,19 @@ pub mod check;
 pub mod d;
 pub mod parse;
 pub mod run;
+pub mod words;
 
 /// The message of a list of the script's options that was asked for: it is no mistake.
 pub const OPTIONS_LISTED: &str = "the script's options were asked for";
 
 use super::diagnostic::Code;
+
+/// Whether a diagnostic of this code names something that the script would do to the system and has no leave for: its
+/// span is the call, its message says which.
+#[must_use]
+pub const fn is_refused_act(code: Code) -> bool {
+    matches!(code, check::NEEDS_UNSAFE | d::D_DESTRUCTIVE)
+}
 
 /// What a code means.
 #[derive(Clone, Copy, Debug)]

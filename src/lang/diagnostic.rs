@@ -75,7 +75,7 @@ impl Diagnostic {
         Self::new(Severity::Warning, code, span, message)
     }
 
-    fn new(severity: Severity, code: Code, span: Span, message: impl Into<String>) -> Self {
+    pub(super) fn new(severity: Severity, code: Code, span: Span, message: impl Into<String>) -> Self {
         Self { severity, code, span, message: message.into(), labels: Vec::new(), help: None, fix: None }
     }
 

@@ -220,6 +220,8 @@ pub trait Facts {
     }
     /// The fields of a tracepoint, common ones left out.
     fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String>;
+    /// Types are looked for in the kernel's modules, too: first in those that these probes are in.
+    fn probes_are_at(&self, _targets: &[Target]) {}
     /// Finds a C type by its name.
     fn find_type(&self, kind: CKind, name: &str) -> Option<CTypeId>;
     /// What a type is.

@@ -48,11 +48,31 @@ fn locate(source: &SourceText, literal: Span, range: &Range<usize>) -> Option<Sp
     Some(Span::new(place(start), place(end)))
 }
 
+/// Parses the format of so many values. What is no conversion stands for itself where the values fit the others, as
+/// in `"90% --timeout 60"`; where they do not, it is told as the mistake.
+///
+/// # Errors
+/// As [`parse_format`] does.
+pub fn parse_format_of(text: &str, span: Span, values: usize) -> Result<Format, FormatError> {
+    let fits =
+        |format: &Format| format.pieces.iter().filter(|piece| matches!(piece, Piece::Conversion(_))).count() == values;
+    let strict = parse_format(text, span);
+    if strict.as_ref().map_or_else(|error| error.code == codes::FORMAT_TOO_WIDE, &fits) {
+        return strict;
+    }
+    parse(text, span, true).ok().filter(fits).map_or(strict, Ok)
+}
+
 /// Parses a format. `text` has its escapes resolved; `span` is the literal's, quotes included.
 ///
 /// # Errors
 /// [`FormatError`] for a conversion that is unknown, unfinished or too wide.
 pub fn parse_format(text: &str, span: Span) -> Result<Format, FormatError> {
+    parse(text, span, false)
+}
+
+/// With `lenient`, a percent sign that begins no conversion is itself.
+fn parse(text: &str, span: Span, lenient: bool) -> Result<Format, FormatError> {
     let mut pieces = Vec::new();
     let mut literal = String::new();
     let mut scanner = Scanner { text, at: 0, literal: span };
@@ -72,7 +92,19 @@ pub fn parse_format(text: &str, span: Span) -> Result<Format, FormatError> {
             literal.push_str(sign);
             continue;
         }
-        let conversion = scanner.conversion()?;
+        let start = scanner.at;
+        // `% --t`: a blank and another sign are words behind a percent sign, rather than flags.
+        let is_text = lenient
+            && rest.get(plain + 1..).is_some_and(|r| r.starts_with([' ']) && r[1..].starts_with(['-', ' ', '+', '#']));
+        let conversion = match scanner.conversion() {
+            Ok(conversion) if !is_text => conversion,
+            Err(error) if !lenient || error.code == codes::FORMAT_TOO_WIDE => return Err(error),
+            _ => {
+                literal.push('%');
+                scanner.at = start + 1;
+                continue;
+            }
+        };
         if !literal.is_empty() {
             pieces.push(Piece::Literal(std::mem::take(&mut literal).into()));
         }
@@ -265,6 +297,17 @@ mod tests {
             }
         }
         out
+    }
+
+    #[test]
+    fn a_percent_sign_that_begins_no_conversion_is_itself_where_the_values_say_so() {
+        let parts = |text: &str, values| parse_format_of(text, Span::default(), values).map(|f| f.pieces.len());
+        assert_eq!(parts("90% --timeout 60", 0), Ok(1));
+        assert_eq!(parts("5%k %y|%d", 1), Ok(2));
+        assert_eq!(parts("%d% -d", 2), Ok(2));
+        assert!(parts("%q", 1).is_err());
+        // As in bpftrace, which wants a value for it.
+        assert_eq!(parts("50% done", 0), Ok(3));
     }
 
     #[test]

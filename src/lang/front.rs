@@ -219,6 +219,8 @@ pub enum AbsentParameters {
 pub struct Checked {
     /// The typed program; complete only when there are no errors.
     pub program: Program,
-    /// Everything found, in the order of the text.
+    /// What was found, in the order of the text: [`super::bounds::bounded`].
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors that were found and not kept.
+    pub dropped: usize,
 }

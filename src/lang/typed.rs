@@ -13,6 +13,7 @@ mod layout;
 mod operators;
 mod scopes;
 mod sessions;
+mod sizes;
 mod tree;
 pub mod validate;
 pub mod walk;
@@ -34,6 +35,7 @@ pub use ids::{ActionId, FunctionId, LocalId, MapId};
 pub use layout::{aggregate_size, size_align, tuple_layout};
 pub use operators::{BinaryOp, UnaryOp};
 pub use sessions::Session;
+pub use sizes::Sizes;
 
 /// A checked script.
 #[derive(Clone, Debug, Default)]

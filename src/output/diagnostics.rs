@@ -54,6 +54,9 @@ pub fn render(source: &SourceText, diagnostic: &Diagnostic, colour: bool) -> Str
         Severity::Info => ("note", "1;36"),
     };
     let mut out = String::new();
+    if diagnostic.code == codes::parse::MORE_ERRORS {
+        return paint.text("1", &clean(&diagnostic.message)) + "\n";
+    }
     let head = paint.text(ink, &format!("{word}[{}]", codes::shown(diagnostic.code)));
     let _ = writeln!(out, "{head}{}", paint.text("1", &format!(": {}", clean(&diagnostic.message))));
     let marks = marks(source, diagnostic);
@@ -231,7 +234,9 @@ fn neutral(c: char) -> char {
         | '\u{200b}'..='\u{200f}'
         | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' => '\u{fffd}',
+        | '\u{feff}'
+        // Bytes that are not UTF-8.
+        | '\u{10ff80}'..='\u{10ffff}' => '\u{fffd}',
         _ => c,
     }
 }

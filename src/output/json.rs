@@ -1,11 +1,14 @@
 //! The records of `-f json`: one object a line, in the form that bpftrace 0.27.1 writes.
 //!
-//! One difference is on purpose: bpftrace writes each byte of non-ASCII text as `\uffffffXX`, which
-//! no reader can turn back; here text that is UTF-8 stays as it is and other bytes become `\u00XX`.
+//! Two differences are on purpose. bpftrace writes each byte of non-ASCII text as `\uffffffXX`, which no reader can turn
+//! back; here text that is UTF-8 stays as it is and other bytes are written out as `\xXX` (see [`exact`]). And bpftrace
+//! takes all spaces out of a map's keys, so that `a b` and `ab` get one name; here names tell keys apart ([`key`]).
+
+pub(super) mod key;
 
 use std::io::Write as _;
 
-use crate::model::render::{self, MapOptions};
+use crate::model::render::{self, MapOptions, exact};
 use crate::model::snapshot::{MapKind, MapSnapshot};
 use crate::model::stats::PartialMap;
 use crate::model::value::{Summary, Value};
@@ -120,11 +123,11 @@ pub fn map(snapshot: &MapSnapshot, options: &MapOptions, part: Option<&PartialMa
         Some(row) if !snapshot.keyed => entry(&row.value, options, out),
         _ => {
             out.push(b'{');
-            for (i, row) in rows.iter().enumerate() {
+            for (i, (row, name)) in rows.iter().zip(key::names(&rows)).enumerate() {
                 if i > 0 {
                     out.extend_from_slice(b", ");
                 }
-                key(&row.key, out);
+                string(&name, out);
                 out.extend_from_slice(b": ");
                 entry(&row.value, options, out);
             }
@@ -161,14 +164,6 @@ const fn kind_name(kind: MapKind) -> &'static str {
         MapKind::TSeries => "tseries",
         _ => "map",
     }
-}
-
-/// The parts of a key in text form, joined by commas, without any spaces.
-fn key(parts: &[Value], out: &mut Vec<u8>) {
-    let mut text = Vec::new();
-    render::key_into(parts, &mut text);
-    text.retain(|b| *b != b' ');
-    string(&text, out);
 }
 
 fn entry(value: &Value, options: &MapOptions, out: &mut Vec<u8>) {
@@ -276,25 +271,20 @@ fn integer(value: i128, out: &mut Vec<u8>) {
     out.extend_from_slice(quote);
 }
 
-/// A JSON string.
+/// A JSON string. Text that is UTF-8 reads back as it was; bytes that are not are written out, see [`exact`].
 pub fn string(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
-    for chunk in text.utf8_chunks() {
-        for b in chunk.valid().bytes() {
-            match b {
-                b'"' => out.extend_from_slice(b"\\\""),
-                b'\\' => out.extend_from_slice(b"\\\\"),
-                b'\n' => out.extend_from_slice(b"\\n"),
-                b'\t' => out.extend_from_slice(b"\\t"),
-                b'\r' => out.extend_from_slice(b"\\r"),
-                0x08 => out.extend_from_slice(b"\\b"),
-                0x0c => out.extend_from_slice(b"\\f"),
-                0..0x20 => out.extend_from_slice(format!("\\u{b:04x}").as_bytes()),
-                _ => out.push(b),
-            }
-        }
-        for b in chunk.invalid() {
-            out.extend_from_slice(format!("\\u{b:04x}").as_bytes());
+    for b in exact(text, |_| false).bytes() {
+        match b {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            0x08 => out.extend_from_slice(b"\\b"),
+            0x0c => out.extend_from_slice(b"\\f"),
+            0..0x20 => out.extend_from_slice(format!("\\u{b:04x}").as_bytes()),
+            _ => out.push(b),
         }
     }
     out.push(b'"');

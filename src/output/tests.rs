@@ -57,6 +57,7 @@ fn values_match_bpftrace() {
         (Value::Text("127.0.0.1".into(), 0), r#""127.0.0.1""#),
         (Value::Stack(Stack::default()), r#""\n""#),
         (s("é"), r#""é""#),
+        (Value::Str(b"\xe9t\xc3\xa9".as_slice().into()), r#""\\xe9té""#),
     ];
     for (value, want) in rows {
         let mut out = Vec::new();
@@ -82,7 +83,7 @@ fn maps_match_bpftrace() {
             map("@d", MapKind::Value, &[(&[tuple, i(3)], s("z"))]),
             r#"{"type": "map", "data": {"@d": {"(1,(2,y)),3": "z"}}}"#,
         ),
-        (map("@d", MapKind::Value, &[(&[record], i(1))]), r#"{"type": "map", "data": {"@d": {"{.a=xy,.b=2}": 1}}}"#),
+        (map("@d", MapKind::Value, &[(&[record], i(1))]), r#"{"type": "map", "data": {"@d": {"{.a=x y,.b=2}": 1}}}"#),
         (map("@c", MapKind::Avg, &[(&[i(1)], average)]), r#"{"type": "stats", "data": {"@c": {"1": 7}}}"#),
         (
             map("@d", MapKind::Stats, &[(&[i(1)], stats(5)), (&[i(2)], stats(6))]),
@@ -154,7 +155,7 @@ fn every_record_is_one_line_that_json_readers_accept() {
     let text = String::from_utf8(out).unwrap();
     let records: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     assert_eq!(records.len(), 5);
-    assert_eq!(records[0]["data"], "bad \u{ff}\u{1b}\n");
+    assert_eq!(records[0]["data"], "bad \\xff\u{1b}\n");
     assert_eq!(records[1]["filename"], "a \"b\".bt");
     assert_eq!(records[2]["retcode"], -14);
     assert_eq!(records[3]["data"]["probes"], 2);

@@ -211,6 +211,20 @@ impl Expander<'_> {
 
     fn watchpoint(&self, address: u64, length: u8, mode: u8) -> Result<Vec<Target>, ExpandError> {
         self.kernel.features().require(Feature::Watchpoint)?;
+        const READ: u8 = 1;
+        if cfg!(target_arch = "x86_64") && mode == READ {
+            return Err(ExpandError::Refused {
+                message: "watchpoints on x86 do not fire at reads alone".into(),
+                hint: format!("watch reads and writes: `watchpoint:{address:#x}:{length}:rw`"),
+            });
+        }
+        let (last, within) = (u64::from(length) - 1, address & !(u64::from(length) - 1));
+        if cfg!(target_arch = "x86_64") && address & last != 0 {
+            return Err(ExpandError::Refused {
+                message: format!("a watchpoint of {length} bytes lies at a multiple of {length}"),
+                hint: format!("the bytes from {within:#x} on are one: `watchpoint:{within:#x}:{length}:rw`"),
+            });
+        }
         Ok(vec![Target::Watchpoint { address, length, mode, pid: self.options.pid }])
     }
 }

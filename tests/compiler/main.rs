@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod architecture;
+mod bombs;
 mod codegen_kernel;
+mod codes;
 mod dwarf;
 mod extremes;
 mod fuzz_corpora;

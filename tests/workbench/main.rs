@@ -5,6 +5,7 @@ mod d_programs;
 mod documents;
 mod endings;
 mod engine;
+mod faces;
 mod hostile;
 mod language_server;
 mod layouts;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::super::face::Buffering;
 use super::super::run::Format;
+use super::super::script::path_of;
 use crate::kernel::Feature;
 
 /// What the command line asks for.
@@ -287,7 +288,7 @@ impl Options {
             (_, "version") => self.version = true,
             (_, "cmd") => self.command = Some(value).filter(|command| !command.is_empty()),
             (_, "pid") => self.pid = Some(pid(&value)?),
-            (_, "output") => self.output = Some(value).filter(|path| !path.is_empty()).map(PathBuf::from),
+            (_, "output") => self.output = Some(value).filter(|path| !path.is_empty()).map(|path| path_of(&path)),
             (Some('f'), _) => self.format = format(&value)?,
             (Some('B'), _) => self.buffering = buffering(&value)?,
             (_, "quiet") => self.quiet = true,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::cli::script::path_of;
 use crate::lang::d::Options as Set;
 
 pub const USAGE: &str = "Usage: dtrace [-CeFHlqvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path] [-o output]
@@ -155,7 +156,7 @@ impl Options {
             'n' | 'f' | 'm' | 'P' => self.sources.push(clause(flag, value)),
             'c' => self.command = Some(value.to_owned()),
             'p' => self.pid = Some(value.trim().parse().map_err(|_| format!("invalid process identifier: {value}"))?),
-            'o' => self.output = Some(value.into()),
+            'o' => self.output = Some(path_of(value)),
             'b' => self.set.set("bufsize", Some(value))?,
             'D' => self.set.set("define", Some(value))?,
             'U' => self.set.set("undef", Some(value))?,

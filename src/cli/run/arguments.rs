@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::face::Buffering;
-use crate::cli::script::ScriptArgs;
+use crate::cli::script::{ScriptArgs, any_bytes};
 use crate::lang::front::Purpose;
 use crate::model::budget::Limit;
 
@@ -31,7 +31,7 @@ pub struct Args {
     pub output: Option<PathBuf>,
 
     /// Run a command: it starts when everything is attached, and the trace ends with it.
-    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
+    #[arg(short = 'c', long = "command", value_name = "COMMAND", value_parser = any_bytes())]
     pub command: Option<String>,
 
     /// Limit the trace to a process, where its probes can.

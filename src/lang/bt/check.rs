@@ -49,9 +49,11 @@ mod typeinfo;
 mod typename;
 
 use crate::lang::bt::ast;
+use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::Facts;
 use crate::lang::front::{Checked, FrontOptions};
 use crate::lang::source::{SourceText, Span};
+use crate::lang::typed::{Program, Sizes};
 
 pub(crate) use crate::lang::codes::check::*;
 use checker::Checker;
@@ -60,7 +62,21 @@ use checker::Checker;
 /// type; chains of reads before writes need one walk a link. Long scripts get fewer, so that time
 /// stays bounded.
 fn most_walks(source: &SourceText) -> usize {
-    ((32 << 20) / source.text.len().max(1)).clamp(24, 256)
+    ((4 << 20) / source.text.len().max(1)).clamp(8, 256)
+}
+
+/// Steps that a probe's code may have once loops are unrolled and functions stand where they are called: a program of
+/// the kernel has a million instructions at most.
+const MOST_STEPS: u64 = 500_000;
+
+/// What is wrong with the size of the first probe that is too large.
+fn written_out(program: &Program) -> Option<Diagnostic> {
+    let sizes = Sizes::of(program);
+    let (probe, size) = program.probes.iter().map(|p| (p, sizes.probe(p))).find(|(_, size)| *size > MOST_STEPS)?;
+    let size = if size >= Sizes::MOST { format!("more than {}", Sizes::MOST) } else { size.to_string() };
+    let message = format!("unrolled, this probe has {size} steps: the limit is {MOST_STEPS}");
+    let help = "a `for` or `while` loop repeats without writing its body out";
+    Some(Diagnostic::error(TOO_LARGE, probe.head, message).help(help))
 }
 
 /// Checks a script whose macros and positional parameters are expanded.
@@ -83,10 +99,15 @@ pub fn check(script: &ast::Script, source: &SourceText, facts: &dyn Facts, optio
             break;
         }
         if walk + 1 == walks {
-            checker.error(UNSETTLED, Span::default(), "the types of this script's variables don't settle");
+            let message = format!("the types of this script's variables don't settle: the limit is {walks} walks");
+            checker.error(UNSETTLED, Span::default(), message);
         }
     }
     maps::check_storage(&mut checker);
     lint::lint(&mut checker);
-    checker.finish(probes)
+    let mut checked = checker.finish(probes);
+    if let Some(error) = written_out(&checked.program) {
+        checked.diagnostics.push(error);
+    }
+    checked
 }

@@ -25,8 +25,8 @@ use crate::lang::source::Span;
 
 /// How high the expanded tree may grow.
 const MAX_HEIGHT: u32 = 600;
-/// How many nodes all expansions together may visit.
-const MAX_NODES: u32 = 2_000_000;
+/// How many nodes all expansions together may make: about as many as a program of the kernel has instructions.
+const MAX_NODES: u32 = 100_000;
 
 /// What a script is given from outside.
 pub struct ExpandInputs<'a> {
@@ -83,6 +83,7 @@ struct Expander<'a> {
     defaults: Vec<(Arc<str>, ExprKind)>,
     fresh: u32,
     depth: u32,
+    /// Nodes that macros have made so far; those of the text are as many as it has.
     nodes: u32,
     /// A limit was reached: nothing more is expanded.
     stopped: bool,
@@ -95,8 +96,8 @@ struct Scope {
     hygienic: bool,
     variables: HashMap<Arc<str>, Arc<str>>,
     maps: HashMap<Arc<str>, Arc<str>>,
-    /// Parameters by expression: what they stand for and how high that is.
-    expressions: HashMap<Arc<str>, (Expr, u32)>,
+    /// Parameters by expression: what they stand for and how large that is.
+    expressions: HashMap<Arc<str>, (Expr, macros::Size)>,
 }
 
 impl Expander<'_> {
@@ -127,15 +128,25 @@ impl Expander<'_> {
 
     /// Counts a node; false when a limit is reached.
     fn enter(&mut self, span: Span, extra: u32) -> bool {
-        self.nodes += 1;
-        if !self.stopped && (self.depth + extra > MAX_HEIGHT || self.nodes > MAX_NODES) {
-            self.stopped = true;
-            self.diagnostics.push(
-                Diagnostic::error(codes::EXPANSION_TOO_LARGE, span, "the script's macros expand to too much text here")
-                    .help("macros that use others several times over grow without bounds; use fewer levels"),
-            );
+        if !self.active.is_empty() {
+            self.nodes += 1;
         }
-        !self.stopped
+        if self.stopped {
+            return false;
+        }
+        let budget = if self.depth + extra > MAX_HEIGHT {
+            format!("the script's macros nest too deep here: the limit is {MAX_HEIGHT} levels")
+        } else if self.nodes > MAX_NODES {
+            format!("the script's macros expand to too much here: the limit is {MAX_NODES} names, values and operators")
+        } else {
+            return true;
+        };
+        self.stopped = true;
+        self.diagnostics.push(
+            Diagnostic::error(codes::EXPANSION_TOO_LARGE, span, budget)
+                .help("macros that use others several times over grow without bounds; use fewer levels"),
+        );
+        false
     }
 
     fn block(&mut self, block: &mut Block, scope: &mut Scope) {
@@ -215,9 +226,9 @@ impl Expander<'_> {
     }
 
     fn ident(&mut self, e: &mut Expr, name: &Arc<str>, scope: &Scope) {
-        if let Some((value, height)) = scope.expressions.get(name) {
-            if self.enter(e.span, *height) {
-                self.nodes += *height;
+        if let Some((value, size)) = scope.expressions.get(name) {
+            self.nodes = self.nodes.saturating_add(size.nodes);
+            if self.enter(e.span, size.height) {
                 *e = value.clone();
             }
         } else if self.macros.contains_key(name) {

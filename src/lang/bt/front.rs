@@ -6,7 +6,8 @@ use super::check::check;
 use super::expand::ExpandInputs;
 use super::parser::parse;
 use super::{ast, dump, expand, latency, pretty, semantic, service};
-use crate::lang::codes::parse::UNCLOSED_STRING;
+use crate::lang::bounds::bounded;
+use crate::lang::codes::parse::{EXPANSION_TOO_LARGE, UNCLOSED_STRING};
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::facts::Facts;
 use crate::lang::front::{Checked, ClauseGroup, FrontEnd, FrontOptions, Wanted};
@@ -128,6 +129,13 @@ fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'
         absent: options.absent_parameters,
     };
     let (mut script, found): (ast::Script, _) = expand(parsed.script, &inputs);
+    if found.iter().any(|d| d.code == EXPANSION_TOO_LARGE) {
+        // What is half expanded tells nothing more.
+        let mut diagnostics = parsed.diagnostics;
+        diagnostics.extend(found);
+        bounded(&mut diagnostics, parsed.dropped);
+        return Checked { diagnostics, ..Checked::default() };
+    }
     let of_rows = semantic::rewrite(&mut script, facts);
     latency::rewrite(&mut script);
     let mut checked = check(&script, source, facts, options);
@@ -140,6 +148,7 @@ fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'
     let is_news = |d: &Diagnostic| d.severity != Severity::Error || d.span.end == 0 || !told.contains(&d.span.start);
     diagnostics.extend(checked.diagnostics.drain(..).filter(is_news));
     diagnostics.sort_by_key(|d| d.span.start);
+    bounded(&mut diagnostics, parsed.dropped + checked.dropped);
     checked.diagnostics = diagnostics;
     checked
 }

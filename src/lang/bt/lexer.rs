@@ -12,7 +12,8 @@ mod preprocess;
 mod scan;
 mod token;
 
-use super::super::diagnostic::Diagnostic;
+use super::super::bounds::MOST_TOLD;
+use super::super::diagnostic::{Diagnostic, Severity};
 use super::super::source::{SourceText, Span};
 
 pub use literal::{IntError, StrError, decode_int, decode_str};
@@ -25,6 +26,19 @@ pub struct Lexed {
     pub tokens: Vec<Token>,
     /// Unclosed comments and strings, stray characters, preprocessor errors.
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors that were found and not kept.
+    pub dropped: usize,
+}
+
+impl Lexed {
+    /// Adds what is wrong with the text; of more than [`MOST_TOLD`] the number is kept.
+    fn tell(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < MOST_TOLD {
+            self.diagnostics.push(diagnostic);
+        } else if diagnostic.severity == Severity::Error {
+            self.dropped += 1;
+        }
+    }
 }
 
 /// Lexes for the parser: `#define`d names are replaced.

@@ -20,6 +20,7 @@ pub(in crate::lang) use types::{C_INT_WORDS, TYPE_WORDS};
 
 use super::ast::{Expr, ExprKind, Name, Script};
 use super::lexer::{Token, TokenKind, lex};
+use crate::lang::bounds::MOST_TOLD;
 use crate::lang::codes::parse as codes;
 use crate::lang::diagnostic::{Code, Diagnostic};
 use crate::lang::source::{SourceText, Span};
@@ -28,8 +29,8 @@ use crate::lang::source::{SourceText, Span};
 pub(crate) const MAX_DEPTH: u32 = 200;
 /// How high an expression's tree may grow.
 pub(crate) const MAX_HEIGHT: u32 = 400;
-/// After this many errors the rest is not read.
-const MAX_ERRORS: usize = 200;
+/// Errors beyond this many are counted.
+const MAX_ERRORS: usize = MOST_TOLD;
 
 /// A parsed script.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +39,8 @@ pub struct Parsed {
     pub script: Script,
     /// In order of the text.
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors that were found and not kept.
+    pub dropped: usize,
 }
 
 /// Parses a script. Never fails: what made no sense is told in the diagnostics.
@@ -55,11 +58,12 @@ pub fn parse(source: &SourceText) -> Parsed {
         last_error: None,
         given_up: false,
         diagnostics: lexed.diagnostics,
+        dropped: lexed.dropped,
     };
     let script = items::script(&mut parser);
-    let mut diagnostics = parser.diagnostics;
+    let (mut diagnostics, dropped) = (parser.diagnostics, parser.dropped);
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
-    Parsed { script, diagnostics }
+    Parsed { script, diagnostics, dropped }
 }
 
 struct Parser<'t> {
@@ -77,6 +81,7 @@ struct Parser<'t> {
     /// The text nests too deep: what is missing at its end is no mistake of its own.
     given_up: bool,
     diagnostics: Vec<Diagnostic>,
+    dropped: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -188,8 +193,13 @@ impl<'t> Parser<'t> {
     }
 
     fn report_always(&mut self, diagnostic: Diagnostic) {
-        if self.diagnostics.len() < MAX_ERRORS && !self.given_up {
+        if self.given_up {
+            return;
+        }
+        if self.diagnostics.len() < MAX_ERRORS {
             self.diagnostics.push(diagnostic);
+        } else {
+            self.dropped += 1;
         }
     }
 

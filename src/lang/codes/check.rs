@@ -74,6 +74,8 @@ codes! {
         "The script asked for this check, and its condition is false for the types at hand.";
     TOO_MANY_PROBES = 234, "more probes than the script's limit",
         "The script or its user set max_probes or max_bpf_progs, and the script's patterns stand for more than that. Name fewer places, or raise the limit. Under bpftrace's name max_bpf_progs is 1024, as it is there.";
+    TOO_LARGE = 235, "a probe that is too large once its loops are unrolled",
+        "`unroll(n) { ... }` writes its body out n times, and calls of functions stand for their bodies, so nested ones multiply. The compiler's budget is half a million steps a probe: a program of the kernel has a million instructions at most. Use a `for` or `while` loop, or fewer levels.";
     UNUSED_VARIABLE = 400, "a variable that is never read",
         "The value is computed for nothing. Often the name is misspelt where it should be read. A name that begins with $_ says that it is meant.";
     UNUSED_MAP = 401, "a map that is declared and never used",
@@ -85,7 +87,7 @@ codes! {
     OUTER_SCOPE = 405, "a variable used outside the block that assigns it",
         "Variables belong to the block that first assigns them. Older scripts rely on the opposite, so this works: the variable belongs to the whole probe and is 0 or empty until assigned.";
     MISSING_PROBE = 406, "a probe that this kernel lacks",
-        "The script says that it can go on without, so the probe is left out.";
+        "The trace goes on without it, and the probe is left out: its other points are there, or `missing_probes` (in the config block, or by the user) is set to warn. The message says what is absent, and why.";
     HOT_PROBE = 409, "a probe that fires very often",
         "Every firing costs the traced machine time: from some hundred thousand a second on it shows. The script runs all the same. Name fewer places, sample with profile:hz:99, or count in maps instead of printing. The workbench shows how often each probe fires and what it costs.";
     CUT_NUMBER = 414, "a number that its place may cut",
@@ -116,6 +118,8 @@ codes! {
         "It is 0 or empty there. This is told when probescope runs under bpftrace's name, as long as something assigns the variable later.";
     EMPTY_TEXT = 427, "a text that is always empty",
         "A number added to a text takes that many bytes off its front, and here none are left.";
+    DOUBTFUL_PROBE = 428, "a function that the kernel lets nobody trace, by its own list",
+        "The kernel lists the functions that it can be traced at (available_filter_functions), and this one is not among them: its name is misspelt, the compiler has put its code into its callers (inlined), or the kernel keeps tracers out (notrace). The warning stands beside the error of a probe that was refused, or alone where --unsafe takes the name at its word.";
     NEVER_WRITTEN = 408, "a map that is only read",
         "Nothing in the script writes this map, so it is always empty.";
 }

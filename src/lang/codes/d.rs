@@ -206,7 +206,7 @@ tags! {
     D_PRAGCTL_INVAL = 1190, "In D programs: there is no such control line: `#pragma`, `#line`, `#error`, `#ident`.";
     D_PRAGERR = 1191, "In D programs: the program says that it can't be compiled.";
     D_UNSUPPORTED = 1192, "In D programs: this part of the language is not implemented; the message names it.";
-    D_DESTRUCTIVE = 1194, "In D programs: what changes the system needs -w or `#pragma D option destructive`.";
+    D_DESTRUCTIVE = 1194, "In D programs: what changes the system (system, freopen, stop, raise, copyout, copyoutstr) needs the user's leave: --unsafe of `probescope run`, -w or `#pragma D option destructive` of dtrace.";
     D_BUFFERS = 1195, "In D programs: a buffer's size, by an option, is less than one record or one variable needs.";
     D_XLATE_NOCONV = 1193, "In D programs: the kernel's data has nothing for this member of the struct.";
 }

@@ -80,6 +80,8 @@ codes! {
         "`=` assigns and is a statement; `==` compares.";
     WORD_OPERATOR = 62, "a word where an operator is meant",
         "Conditions are joined by signs, as in C: `&&` for and, `||` for or, `!` for not.";
+    MORE_ERRORS = 65, "more errors than are told",
+        "A hundred errors are told, and as many warnings: the first ones in the text, which the others often follow from. The rest is counted. Mend these, and check again.";
     UNKNOWN_MACRO_FORM = 80, "no macro of this name takes these arguments",
         "Macros are chosen by the number of arguments and by their kinds: `$x` takes only a variable, `@m` only a map, `x` any expression.";
     MACRO_RECURSION = 81, "macros that use each other without end",

@@ -62,9 +62,9 @@ pub use options::{Kept, Options};
 /// What stands before the values of a record, in the reference's buffers, bytes.
 const RECORD_HEAD: u64 = 56;
 
-/// Checks a program; the options are those that hold in the end.
+/// Checks a program; the options are those that hold in the end, the number is of errors that were not kept.
 #[must_use]
-pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, Options) {
+pub fn check(script: &ast::Script, env: Env<'_>) -> (Program, Vec<Diagnostic>, Options, usize) {
     let mut checker = Checker::new(env.clone());
     items(&mut checker, script);
     if checker.names_meet_texts {

@@ -6,6 +6,7 @@ use super::check::{Env, Kept, Options, check};
 use super::lexer::Macros;
 use super::parser::{ParseOptions, Parsed, parse, parse_with};
 use super::words::{ADDRESS_6, OPEN_FILE, is_word_of_kernel};
+use crate::lang::bounds::bounded;
 use crate::lang::codes::d::tag;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::lang::facts::Facts;
@@ -53,18 +54,21 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
         wall_minus_monotonic_ns: d.wall_minus_monotonic_ns,
         lines: line_starts(text),
     };
-    let (mut program, found, options) = check(&parsed.script, env);
+    let (mut program, found, options, of_check) = check(&parsed.script, env);
     program.style = Style { quiet: d.style.quiet || options.quiet, ..styled(&options, d.style) };
     let mut diagnostics = parsed.diagnostics;
     // Where the text makes no sense, what is made of it is no news.
+    let mut dropped = parsed.dropped;
     if has_errors(&diagnostics) {
         let first = diagnostics.iter().map(|d| d.span.start).min().unwrap_or(0);
         let before = found.into_iter().filter(|d| of_control_lines(d) && d.span.start < first);
         diagnostics.splice(0..0, before);
     } else {
         diagnostics.extend(found);
+        dropped += of_check;
     }
-    (Checked { program, diagnostics }, options)
+    bounded(&mut diagnostics, dropped);
+    (Checked { program, diagnostics, dropped: 0 }, options)
 }
 
 /// Whether a mistake is one of a control line, which is none of what follows it.
@@ -132,6 +136,7 @@ pub fn compile_script(source: &SourceText, facts: &dyn Facts, options: &FrontOpt
         macros,
         options: Options {
             destructive: options.unsafe_allowed,
+            by_flag_alone: true,
             zdefs: options.missing_probes != crate::lang::typed::MissingProbes::Error,
             ..Options::default()
         },

@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::ast::Literal;
+use crate::lang::bounds::MOST_TOLD;
 use crate::lang::codes::d as tags;
 use crate::lang::diagnostic::{Code, Diagnostic};
 use crate::lang::source::Span;
+use crate::model::bytes::bytes_of;
 
 /// What macro variables stand for.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +58,8 @@ pub struct Lexer<'t> {
     pub takes_control_lines: bool,
     pub used_arguments: Vec<bool>,
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors that were found and not kept.
+    pub dropped: usize,
     /// Control lines among the tokens: their words, each with its place.
     pub control_lines: Vec<(Span, Vec<(String, Span)>)>,
 }
@@ -87,12 +91,17 @@ impl<'t> Lexer<'t> {
             takes_control_lines: true,
             used_arguments,
             diagnostics: Vec::new(),
+            dropped: 0,
             control_lines: Vec::new(),
         }
     }
 
     pub fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::error(code, span, message));
+        if self.diagnostics.len() < MOST_TOLD {
+            self.diagnostics.push(Diagnostic::error(code, span, message));
+        } else {
+            self.dropped += 1;
+        }
     }
 
     pub fn byte(&self) -> Option<u8> {
@@ -122,6 +131,9 @@ impl<'t> Lexer<'t> {
                     self.error(tags::D_SYNTAX, span(at, at + 2), "`/*` encountered inside a comment");
                 }
                 self.at += end + 4;
+            } else if rest.starts_with("//") {
+                // The reference has no such comments, and nothing else that begins so.
+                self.at += rest.find('\n').unwrap_or(rest.len());
             } else if rest.starts_with("\\\n") {
                 self.at += 2;
             } else if (new_line && rest.starts_with("#!")) || (self.at == 0 && rest.starts_with("#!")) {
@@ -233,8 +245,9 @@ impl<'t> Lexer<'t> {
     /// A number, a name or text, by the form of what was given.
     fn macro_variable(&mut self) -> Kind {
         let (text, quoted, at) = self.macro_text(false);
+        let bytes = || Kind::Str(bytes_of(&text).into_owned().into());
         if quoted {
-            return Kind::Str(text.into_bytes().into());
+            return bytes();
         }
         let digits = text.strip_prefix('-').unwrap_or(&text);
         if digits.bytes().next().is_some_and(|b| b.is_ascii_digit()) {
@@ -248,7 +261,7 @@ impl<'t> Lexer<'t> {
         if text.bytes().next().is_some_and(is_name_start) && text.bytes().all(is_name) {
             return Kind::Ident(text.into());
         }
-        Kind::Str(text.into_bytes().into())
+        bytes()
     }
 
     /// A probe description from here, its macro variables put in; empty where none begins.

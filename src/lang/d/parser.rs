@@ -16,7 +16,7 @@ use super::lexer::{Lexer, Macros, span};
 use super::words;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::{SourceText, Span};
-use cursor::{Cursor, MAX_ERRORS};
+use cursor::Cursor;
 
 /// How deep the parser follows nesting. A thread with 2 MiB of stack has room for it.
 const MAX_DEPTH: u32 = 150;
@@ -40,6 +40,8 @@ pub struct Parsed {
     pub script: Script,
     /// In the order in which they were found.
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors that were found and not kept.
+    pub dropped: usize,
 }
 
 /// Parses a program without arguments and without a kernel's types. Never fails.
@@ -54,16 +56,15 @@ pub fn parse(source: &SourceText) -> Parsed {
 pub fn parse_with(text: &str, options: &ParseOptions<'_>) -> Parsed {
     let mut parser = Parser::new(text, options);
     let mut script = items::script(&mut parser);
-    let Lexer { used_arguments, mut diagnostics, .. } = parser.tokens.lexer;
+    let Lexer { used_arguments, mut diagnostics, dropped, .. } = parser.tokens.lexer;
     script.probe_arguments = parser.probe_arguments;
     script.used_arguments = used_arguments;
-    diagnostics.truncate(MAX_ERRORS);
     let size = text.len();
     for diagnostic in &mut diagnostics {
         let clamp = |at: u32| boundary(text, (at as usize).min(size));
         diagnostic.span = span(clamp(diagnostic.span.start), clamp(diagnostic.span.end));
     }
-    Parsed { script, diagnostics }
+    Parsed { script, diagnostics, dropped }
 }
 
 /// The first character boundary at or after a byte.

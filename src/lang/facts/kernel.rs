@@ -1,5 +1,6 @@
 //! The running kernel (or one described by a folder) as the checker's [`Facts`].
 
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,6 +10,7 @@ use super::{
 };
 use crate::kernel::Kernel;
 use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
+use crate::kernel::features::Feature;
 use crate::kernel::tracefs::Dynamic;
 use crate::model::target::Target;
 use crate::probe::expand::{ExpandOptions, expand};
@@ -18,6 +20,9 @@ use crate::probe::point::{self, PointPattern};
 use crate::probe::providers::{self, Found};
 use crate::probe::suggest;
 
+/// Functions of which the modules are looked up.
+const MOST_PROBED: usize = 1000;
+
 /// Follows at most this many typedefs and tags.
 const MAX_CHAIN: usize = 64;
 
@@ -26,6 +31,8 @@ pub struct KernelFacts<'a> {
     kernel: &'a Kernel,
     options: ExpandOptions,
     modules: Mutex<Vec<(Arc<str>, Arc<Btf>)>>,
+    /// Modules and functions that the script's probes are at.
+    probed: Mutex<HashSet<(Arc<str>, Arc<str>)>>,
     user: UserTypes,
     /// A process that has not begun yet, and the program that it will run.
     held: Option<(u32, String)>,
@@ -39,6 +46,7 @@ impl<'a> KernelFacts<'a> {
             kernel,
             options: ExpandOptions { pid, unsafe_allowed, forced: unsafe_allowed },
             modules: Mutex::default(),
+            probed: Mutex::default(),
             user: UserTypes::default(),
             held: None,
         }
@@ -74,6 +82,24 @@ impl<'a> KernelFacts<'a> {
         let btf = self.kernel.module_btf(module).ok()?;
         modules.push((module.into(), btf));
         Some(modules.len() as u32)
+    }
+
+    fn has_kprobes(&self) -> bool {
+        self.kernel.features().require(Feature::Kprobe).is_ok()
+    }
+
+    /// Modules whose types were not asked for yet, those of the script's probes first.
+    fn modules_to_ask(&self) -> Vec<Arc<str>> {
+        let probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let module_of = |(module, function): (Arc<str>, Arc<str>)| match &*module {
+            "" => self.kernel.functions().ok()?.named(&function).find_map(|f| f.module.cloned()),
+            _ => Some(module),
+        };
+        let known: HashSet<Arc<str>> = self.modules().iter().map(|(name, _)| Arc::clone(name)).collect();
+        let mut modules: Vec<Arc<str>> = probed.into_iter().filter_map(module_of).collect();
+        modules.extend(self.kernel.modules_with_btf());
+        modules.retain(|name| !known.contains(name) && &**name != "vmlinux");
+        modules
     }
 
     /// True where bpftrace looks a name up as it does a pattern: static probes of no named provider, or of
@@ -194,7 +220,7 @@ impl Facts for KernelFacts<'_> {
         let targets = expand(&pattern, self.kernel, &self.options).map_err(|e| Refusal {
             message: e.to_string(),
             help: e.hint(),
-            doubt: e.doubt(),
+            doubt: e.doubt().filter(|_| self.has_kprobes()),
             missing: e.is_missing(),
             unmatched: e.is_unmatched(),
             wildcard: e.is_unmatched_wildcard() || e.is_unmatched() && self.looks_up(&pattern),
@@ -214,7 +240,8 @@ impl Facts for KernelFacts<'_> {
             return None;
         }
         let listed = ExpandOptions { forced: false, ..self.options };
-        expand(&pattern, self.kernel, &listed).err().and_then(|e| Some((e.doubt()?, e.hint())))
+        let refused = expand(&pattern, self.kernel, &listed).err().filter(|_| self.has_kprobes());
+        refused.and_then(|e| Some((e.doubt()?, e.hint())))
     }
 
     fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String> {
@@ -241,8 +268,20 @@ impl Facts for KernelFacts<'_> {
             CKind::Enum => btf.find_enum(name),
             CKind::Typedef => btf.find_typedef(name).or_else(|| btf.find_int(name)),
         };
-        let objects = self.modules().len() as u32;
-        (0..=objects).find_map(|o| self.with(o, |btf| find(btf).map(|id| Self::id(o, btf, id))).flatten())
+        let of = |o| self.with(o, |btf| find(btf).map(|id| Self::id(o, btf, id))).flatten();
+        let known = self.modules().len() as u32;
+        (0..=known).find_map(of).or_else(|| self.modules_to_ask().iter().find_map(|module| of(self.object(module)?)))
+    }
+
+    fn probes_are_at(&self, targets: &[Target]) {
+        let places = targets.iter().filter_map(|target| match target {
+            Target::Kprobe { module, function, .. } | Target::Fentry { module, function, .. } => {
+                Some((Arc::clone(module), Arc::clone(function)))
+            }
+            _ => None,
+        });
+        // All functions of a pattern are in few modules.
+        self.probed.lock().unwrap_or_else(PoisonError::into_inner).extend(places.take(MOST_PROBED));
     }
 
     fn c_type(&self, id: CTypeId) -> CType {

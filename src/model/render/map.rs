@@ -85,7 +85,7 @@ fn entry(snapshot: &MapSnapshot, row: &MapRow, options: &MapOptions, out: &mut V
 }
 
 /// The parts of a key, joined as they print between the brackets.
-pub(crate) fn key_into(key: &[Value], out: &mut Vec<u8>) {
+fn key_into(key: &[Value], out: &mut Vec<u8>) {
     for (i, part) in key.iter().enumerate() {
         if i > 0 {
             out.extend_from_slice(b", ");

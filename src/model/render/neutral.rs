@@ -46,6 +46,31 @@ pub fn neutralise_bytes(bytes: &[u8]) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// Text that tells all bytes apart: those that are not UTF-8, and characters that `escaped` chooses, are written out as
+/// `\xNN` each. A text with any of them, or with `\x` of its own, has each backslash doubled; any other is as it was.
+#[must_use]
+pub fn exact(bytes: &[u8], escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && !text.contains("\\x")
+        && !text.contains(&escaped)
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(bytes.len() + 16);
+    let hex = |bytes: &[u8], out: &mut String| bytes.iter().for_each(|b| out.push_str(&format!("\\x{b:02x}")));
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                c if escaped(c) => hex(c.encode_utf8(&mut [0; 4]).as_bytes(), &mut out),
+                c => out.push(c),
+            }
+        }
+        hex(chunk.invalid(), &mut out);
+    }
+    Cow::Owned(out)
+}
+
 /// Whether a terminal obeys a character, or it reorders its neighbours.
 #[must_use]
 pub fn is_harmful(c: char) -> bool {

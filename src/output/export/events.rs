@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Map as Object, Value as Json};
 
-use super::table::{cell, line, safe_json, value_json};
+use super::table::{cell, safe_json, value_cell, value_json};
+use crate::model::render::exact;
 use crate::store::{Entry, History, Payload, PayloadKind, TraceInfo, write_text};
 
 /// The events that are written.
@@ -53,7 +54,7 @@ impl Events<'_> {
             let Some(whole) = entry.entry() else { return ControlFlow::Continue(()) };
             text.clear();
             write_text(Some(trace), &whole, &mut text);
-            let text = String::from_utf8_lossy(&text);
+            let text = exact(&text, |_| false);
             if (self.passes)(trace, &whole, &text) {
                 take(trace, &whole, head.kind, &text);
             }
@@ -83,7 +84,7 @@ impl Events<'_> {
                 let named = trace.action(*action).map_or(&[][..], |a| &a.columns);
                 for (column, value) in named.iter().zip(values) {
                     if let Some(place) = places.get(&*column.name) {
-                        cells[*place] = cell(&line(value));
+                        cells[*place] = value_cell(value);
                     }
                 }
             }

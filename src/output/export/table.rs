@@ -8,16 +8,33 @@ use crate::model::histogram::{Linear, Log2, log2_bounds};
 use crate::model::render::{self, neutralise_bytes};
 use crate::model::snapshot::{MapKind, MapSnapshot};
 use crate::model::value::{Stack, Value};
+use crate::output::json::key;
 
 /// A cell of comma-separated values: quoted where it must be, control characters written out.
 pub(super) fn cell(text: &str) -> String {
     let text = text.replace(['\n', '\t'], " ");
-    let text = render::neutralise(text.trim_end());
-    if text.contains([',', '"', ' ']) || text.is_empty() {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.into_owned()
-    }
+    quoted(render::neutralise(text.trim_end()).into_owned())
+}
+
+/// A traced value as a cell: values that differ have cells that differ, so bytes of text that would be lost are written out
+/// (see [`render::exact`]).
+pub(super) fn value_cell(value: &Value) -> String {
+    let text = match value {
+        Value::Str(bytes) => render::exact(bytes, is_written_out).into_owned(),
+        Value::Array(_) | Value::Tuple(_) | Value::Record(_) => {
+            render::exact(&key::name(std::slice::from_ref(value), false), is_written_out).into_owned()
+        }
+        other => return cell(&line(other)),
+    };
+    quoted(text)
+}
+
+fn is_written_out(c: char) -> bool {
+    render::is_harmful(c) || matches!(c, '\n' | '\t')
+}
+
+fn quoted(text: String) -> String {
+    if text.contains([',', '"', ' ']) || text.is_empty() { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 /// JSON in which every character that a terminal obeys, or that reorders its neighbours, is written as `\uXXXX`: it stands in
@@ -139,7 +156,7 @@ pub fn maps_csv(maps: &[MapSnapshot]) -> String {
             let mut start = cell(&map.name);
             for part in 0..parts {
                 start.push(',');
-                start.push_str(&row.key.get(part).map_or_else(String::new, |v| cell(&line(v))));
+                start.push_str(&row.key.get(part).map_or_else(String::new, value_cell));
             }
             match &row.value {
                 Value::Hist(_) | Value::LHist(_) => {
@@ -153,7 +170,7 @@ pub fn maps_csv(maps: &[MapSnapshot]) -> String {
                     }
                 }
                 value => {
-                    let _ = writeln!(out, "{start},,,{}", cell(&line(value)));
+                    let _ = writeln!(out, "{start},,,{}", value_cell(value));
                 }
             }
         }
@@ -184,6 +201,7 @@ pub(super) fn value_json(value: &Value) -> Json {
             let point = |(at, value): &(u64, Option<i64>)| json!({"start_ns": at, "value": value});
             Json::Array(s.points.iter().map(point).collect())
         }
+        Value::Str(bytes) => json!(render::exact(bytes, |_| false)),
         other => json!(line(other)),
     }
 }

@@ -322,10 +322,20 @@ fn is_readable(name: &Glob) -> bool {
 /// Whether a mangled name's readable form matches, with or without its parameters.
 fn demangled_matches(mangled: &str, wanted: &Glob) -> bool {
     let Some(readable) = demangle(mangled) else { return wanted.matches(mangled) };
-    let bare = readable.split_once('(').map_or(readable.as_str(), |(name, _)| name);
+    let bare = without_parameters(&readable);
     // Listings print a Rust name's hash, too.
     let hashed = || rustc_demangle::try_demangle(mangled).is_ok_and(|name| wanted.matches(&name.to_string()));
     wanted.matches(&readable) || wanted.matches(bare) || wanted.matches(without_result(bare)) || hashed()
+}
+
+/// The name before the parameters' bracket. Brackets of the name itself are `(anonymous namespace)` and `operator()`.
+fn without_parameters(readable: &str) -> &str {
+    let is_of_name = |(at, _): &(usize, &str)| {
+        let (before, rest) = readable.split_at(*at);
+        rest.starts_with("(anonymous namespace)") || (before.ends_with("operator") && rest.starts_with("()"))
+    };
+    let first = readable.match_indices('(').find(|bracket| !is_of_name(bracket));
+    first.map_or(readable, |(at, _)| &readable[..at])
 }
 
 /// Names of functions made from templates begin with the result's type: `long app::largest<long>`.

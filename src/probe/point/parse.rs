@@ -128,7 +128,8 @@ impl<'a> Parts<'a> {
             _ => format!("`{}` is no {what}", part.text),
         };
         // A duration beside a unit of time is taken as the number of its nanoseconds, as in bpftrace.
-        let value = if what == "number" { integer_or_duration(&part.text) } else { integer(&part.text) };
+        let of_time = what == "number" || (what == "count" && self.provider.name == "software");
+        let value = if of_time { integer_or_duration(&part.text) } else { integer(&part.text) };
         value.ok_or_else(|| self.wrong(part, message()))
     }
 

@@ -5,9 +5,11 @@
 //! closed; let go, the kernel ends it by `SIGTERM` (`PR_SET_PDEATHSIG`), even after `kill -9`.
 #![allow(unsafe_code)]
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
@@ -15,6 +17,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::model::bytes::bytes_of;
 
 /// Why a command could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -60,9 +64,9 @@ impl Held {
         let (pid_in, pid_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
         let (go_in, go_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
         // Found before, so that there is one exec: tried in one folder after the other, each would be seen by scripts.
-        let program = find(name).unwrap_or_else(|| PathBuf::from(name));
+        let program = find(name).unwrap_or_else(|| PathBuf::from(os_of(name)));
         let mut child = Command::new(&program);
-        child.arg0(name).args(arguments);
+        child.arg0(os_of(name)).args(arguments.iter().map(|word| os_of(word)));
         hold(&mut child, pid_out, go_in, go_out.as_raw_fd());
         let (result, spawned) = channel();
         let (bond, bound) = channel();
@@ -202,13 +206,19 @@ pub fn program(command: &str) -> Result<String, ChildError> {
 /// Where the shell would find a program: a path as it stands, a plain name in the folders of `PATH`.
 #[must_use]
 pub fn find(name: &str) -> Option<PathBuf> {
+    let name = os_of(name);
     let executable = |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0);
-    if name.contains('/') {
+    if name.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(name)).filter(executable);
     }
     // The folders that the C library takes without a `PATH`.
     let folders = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
-    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(executable)
+    std::env::split_paths(&folders).map(|folder| folder.join(&name)).find(executable)
+}
+
+/// A word of a command line as the system takes it: bytes that are not UTF-8 are held in it as characters.
+fn os_of(word: &str) -> OsString {
+    OsString::from_vec(bytes_of(word).into_owned())
 }
 
 /// Splits a command line into words.

@@ -114,12 +114,14 @@ impl Checker<'_> {
             return self.call(&ast::Name { text: name.clone(), span }, &[], span);
         }
         let names = BUILTINS.iter().map(|b| b.name).chain(crate::lang::bt::check::calls::names());
-        let help = crate::lang::bt::builtins::function(name)
-            .map(|f| format!("it is a function: `{}`", f.signature))
-            .or_else(|| own_name(self, name).map(|own| format!("did you mean `{own}`?")))
-            .or_else(|| suggest::of_other_languages(name))
-            .or_else(|| suggest::did_you_mean(name, names))
-            .or_else(|| unknown_name_help(name));
+        let help = self.help(|c| {
+            crate::lang::bt::builtins::function(name)
+                .map(|f| format!("it is a function: `{}`", f.signature))
+                .or_else(|| own_name(c, name).map(|own| format!("did you mean `{own}`?")))
+                .or_else(|| suggest::of_other_languages(name))
+                .or_else(|| suggest::did_you_mean(name, names))
+                .or_else(|| unknown_name_help(name))
+        });
         self.error_help(UNKNOWN_NAME, span, format!("Unknown identifier: '{name}'"), help);
         Self::error_value(span)
     }

@@ -178,15 +178,12 @@ impl Checker<'_> {
         for arg in args {
             let _ = self.expr(arg);
         }
-        let own: Vec<_> = self.functions.iter().map(|f| f.name.clone()).collect();
         let builtins = builtins::BUILTINS.iter().map(|b| b.name);
-        let near = || {
-            suggest::did_you_mean(&name.text, own.iter().map(|n| &**n))
+        let help = self.help(|c| {
+            suggest::did_you_mean(&name.text, c.functions.iter().map(|f| &*f.name))
                 .or_else(|| suggest::of_other_languages(&name.text))
                 .or_else(|| suggest::did_you_mean(&name.text, names().chain(builtins)))
-        };
-        // What is dropped needs no help: it is most of the time in a script of a hundred thousand unknown calls.
-        let help = if self.is_full() { None } else { near() };
+        });
         self.error_help(UNKNOWN_FUNCTION, span, format!("Unknown function: '{}'", name.text), help);
         Self::error_value(span)
     }

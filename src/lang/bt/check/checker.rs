@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::lang::bounds::MOST_TOLD;
 use crate::lang::codes::check::{NO_ARGUMENTS, NO_FIELD, NOT_IN_PROBE, UNDEFINED_MAP};
 use crate::lang::diagnostic::{Code, Diagnostic, Severity};
 use crate::lang::facts::Facts;
@@ -17,8 +18,8 @@ use crate::lang::bt::check::maps::table::Maps;
 use crate::lang::bt::check::maps::undefined;
 use crate::lang::bt::check::suggest;
 
-/// Diagnostics beyond this many are dropped: nobody reads on.
-const MAX_DIAGNOSTICS: usize = 200;
+/// Diagnostics beyond this many are counted: nobody reads on.
+const MAX_DIAGNOSTICS: usize = 2 * MOST_TOLD;
 
 /// The state of checking one script.
 pub struct Checker<'a> {
@@ -45,6 +46,8 @@ pub struct Checker<'a> {
     pub fixed: Vec<Diagnostic>,
     /// Found in the present pass over them.
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors of this pass that were not kept.
+    pub dropped: usize,
     pub actions: Vec<Action>,
     pub time_formats: Vec<Arc<str>>,
     pub cgroup_filters: Vec<Arc<str>>,
@@ -74,6 +77,7 @@ impl<'a> Checker<'a> {
             changed: false,
             fixed: Vec::new(),
             diagnostics: Vec::new(),
+            dropped: 0,
             actions: Vec::new(),
             time_formats: Vec::new(),
             cgroup_filters: Vec::new(),
@@ -102,6 +106,7 @@ impl<'a> Checker<'a> {
     pub fn start_pass(&mut self) {
         self.changed = false;
         self.diagnostics.clear();
+        self.dropped = 0;
         self.actions.clear();
         self.function_bodies.clear();
         self.frames_done.clear();
@@ -147,7 +152,14 @@ impl<'a> Checker<'a> {
         if !self.is_full() {
             let diagnostic = suggest::with_fix(diagnostic, self.source);
             self.diagnostics.push(diagnostic);
+        } else if diagnostic.severity == Severity::Error {
+            self.dropped += 1;
         }
+    }
+
+    /// Help that takes a search; what is dropped needs none.
+    pub fn help(&self, search: impl FnOnce(&Self) -> Option<String>) -> Option<String> {
+        if self.is_full() { None } else { search(self) }
     }
 
     pub fn add_action(&mut self, kind: ActionKind, values: Vec<Type>, span: Span) -> ActionId {
@@ -213,7 +225,7 @@ impl<'a> Checker<'a> {
             config: self.config,
         };
         program.number_scopes();
-        Checked { program, diagnostics }
+        Checked { program, diagnostics, dropped: self.dropped }
     }
 }
 
@@ -222,7 +234,6 @@ fn tidy(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| (a.span.start, b.severity, a.code).cmp(&(b.span.start, a.severity, b.code)));
     let mut seen = HashSet::new();
     diagnostics.retain(|d| seen.insert((d.span, d.code, d.message.clone())));
-    diagnostics.truncate(MAX_DIAGNOSTICS);
     debug_assert!(diagnostics.iter().all(|d| d.severity >= Severity::Info));
 }
 

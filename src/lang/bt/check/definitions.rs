@@ -1,6 +1,6 @@
 //! What a script defines: C structs and enums, functions.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::lang::bt::{ast, constant};
@@ -217,8 +217,9 @@ fn c_align(types: &TypeTable<'_>, ty: &Type) -> u64 {
 
 /// Takes in the heads of the script's functions.
 pub fn read_functions(c: &mut Checker<'_>, script: &ast::Script) {
+    let mut known = HashSet::new();
     for function in functions(script) {
-        if c.functions.iter().any(|f| f.name == function.name.text) {
+        if !known.insert(&function.name.text) {
             c.error(DUPLICATE, function.name.span, format!("`{}` is defined twice", function.name.text));
         }
         let parameters = function.parameters.iter().map(|(_, t)| typename::declared_type(c, t)).collect();

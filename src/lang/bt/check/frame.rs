@@ -34,10 +34,12 @@ impl Checker<'_> {
 /// Reads a variable by name.
 pub fn variable(c: &mut Checker<'_>, name: &Arc<str>, span: Span) -> Expr {
     let Some(id) = c.frame.find_local(name) else {
-        let known: Vec<Arc<str>> = c.frame.scopes.iter().flat_map(BTreeMap::keys).cloned().collect();
-        let help = suggest::did_you_mean(name, known.iter().map(|n| &**n))
-            .unwrap_or_else(|| format!("assign it first: `{name} = ...;`"));
-        c.error_help(UNDEFINED_VARIABLE, span, format!("Undefined or undeclared variable: {name}"), Some(help));
+        let help = c.help(|c| {
+            let known = c.frame.scopes.iter().flat_map(BTreeMap::keys);
+            let near = suggest::did_you_mean(name, known.map(|n| &**n));
+            Some(near.unwrap_or_else(|| format!("assign it first: `{name} = ...;`")))
+        });
+        c.error_help(UNDEFINED_VARIABLE, span, format!("Undefined or undeclared variable: {name}"), help);
         return Checker::error_value(span);
     };
     let Some(local) = c.frame.locals.get_mut(id.0 as usize) else { return Checker::error_value(span) };

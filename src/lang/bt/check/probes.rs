@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::lang::bt::ast;
-use crate::lang::codes::check::{DUPLICATE, MISSING_PROBE, NO_PROBES, NO_SUCH_PROBE, TOO_MANY_PROBES};
+use crate::lang::codes::check::{DOUBTFUL_PROBE, DUPLICATE, MISSING_PROBE, NO_PROBES, NO_SUCH_PROBE, TOO_MANY_PROBES};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::programs::run_in;
 use crate::lang::facts::table::TypeTable;
@@ -40,10 +40,19 @@ const MAX_BODIES: usize = 4096;
 pub fn expand_probes<'s>(c: &mut Checker<'_>, script: &'s ast::Script) -> Vec<Group<'s>> {
     let mut groups: Vec<Group<'s>> = Vec::new();
     let mut any = false;
+    let mut places = 0;
     for item in &script.items {
         if let ast::Item::Probe(probe) = item {
             any = true;
+            let before = groups.len();
             expand_probe(c, probe, &mut groups);
+            places += groups.iter().skip(before).map(|g| g.targets.len()).sum::<usize>();
+            if places > MOST_PLACES {
+                let message = format!("the script's probes stand for too many places: the limit is {MOST_PLACES}");
+                c.error(TOO_MANY_PROBES, head_of(probe), message);
+                groups.clear();
+                return groups;
+            }
         }
     }
     unique_names(c, &groups);
@@ -54,6 +63,7 @@ pub fn expand_probes<'s>(c: &mut Checker<'_>, script: &'s ast::Script) -> Vec<Gr
         c.error(NO_PROBES, Span::default(), used_for);
     }
     limit_probes(c, &groups);
+    groups.iter().for_each(|group| c.types.facts.probes_are_at(&group.targets));
     for path in groups.iter().flat_map(|g| &g.targets).filter_map(binary_of) {
         if !c.types.binaries.contains(path) {
             c.types.binaries.push(Arc::clone(path));
@@ -69,6 +79,9 @@ pub fn expand_probes<'s>(c: &mut Checker<'_>, script: &'s ast::Script) -> Vec<Gr
     }
     groups
 }
+
+/// Places that a script may stand for in all: several times all functions of a kernel.
+const MOST_PLACES: usize = 500_000;
 
 /// Keeps to the limit that the script or its user sets; there is none of itself.
 fn limit_probes(c: &mut Checker<'_>, groups: &[Group<'_>]) {
@@ -154,7 +167,7 @@ fn expand_probe<'s>(c: &mut Checker<'_>, probe: &'s ast::Probe, groups: &mut Vec
                 skip_functions_of_programs(c, &point.text, &mut found);
                 hot::warn_hot(c, &found, point.span);
                 if let Some((doubt, help)) = c.types.facts.doubt(&point.text) {
-                    c.warn(MISSING_PROBE, point.span, doubt, help.clone());
+                    c.warn(DOUBTFUL_PROBE, point.span, doubt, help.clone());
                     if names_probe {
                         unmatched.push(help);
                         continue;
@@ -260,7 +273,7 @@ fn report_refusal(c: &mut Checker<'_>, refusal: Refusal, span: Span, others: boo
         return;
     }
     if let Some(doubt) = refusal.doubt {
-        c.warn(MISSING_PROBE, span, doubt, None);
+        c.warn(DOUBTFUL_PROBE, span, doubt, None);
     }
     let mut diagnostic = if forgiven {
         Diagnostic::warning(MISSING_PROBE, span, format!("{} Skipping.", refusal.message))

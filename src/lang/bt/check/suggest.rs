@@ -3,11 +3,14 @@
 use crate::lang::diagnostic::{Diagnostic, Fix};
 use crate::lang::source::{SourceText, Span};
 
+/// Names that are compared: a script with more of one kind was written by no hand.
+const MOST_CANDIDATES: usize = 1000;
+
 /// The candidate closest to `name`, when it is close enough to be meant.
 pub fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let limit = (name.chars().count() / 3).max(1);
     let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
+    for candidate in candidates.into_iter().take(MOST_CANDIDATES) {
         if candidate == name || candidate.len().abs_diff(name.len()) > limit + 1 {
             continue;
         }

@@ -57,6 +57,10 @@ impl Expander<'_> {
     /// Replaces a call of a macro; its arguments are expanded already.
     pub(super) fn macro_call(&mut self, e: &mut Expr) {
         let ExprKind::Call(name, arguments) = &mut e.kind else { return };
+        // A call that is left as it is says nothing more: the limit is told.
+        if self.stopped {
+            return;
+        }
         let Some(chosen) = self.choose(name, arguments) else { return };
         let arguments = std::mem::take(arguments);
         if self.active.iter().any(|m| Arc::ptr_eq(m, &chosen)) {
@@ -181,29 +185,43 @@ fn bind(m: &Macro, arguments: Vec<Expr>) -> Scope {
                 scope.maps.insert(name, given.clone());
             }
             _ => {
-                let height = height(&argument);
-                scope.expressions.insert(name, (argument, height));
+                let size = Size::of(&argument);
+                scope.expressions.insert(name, (argument, size));
             }
         }
     }
     scope
 }
 
-/// How high an expression's tree is.
-fn height(e: &Expr) -> u32 {
-    let mut most = 0;
-    visit::expr(e, &mut |node| most = most.max(node_height(&node)));
-    most + 1
+/// How large an expression's tree is.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Size {
+    pub height: u32,
+    pub nodes: u32,
 }
 
-fn node_height(node: &Node<'_>) -> u32 {
-    match node {
-        Node::Expr(e) => height(e),
-        Node::Block(block) => {
-            let mut most = 0;
-            visit::block(block, &mut |node| most = most.max(node_height(&node)));
-            most + 1
-        }
-        Node::Type(_) | Node::Name(_) => 1,
+impl Size {
+    fn of(e: &Expr) -> Self {
+        let mut below = Self::default();
+        visit::expr(e, &mut |node| below.add(&node));
+        below.with_its_root()
+    }
+
+    fn add(&mut self, node: &Node<'_>) {
+        let of = match node {
+            Node::Expr(e) => Self::of(e),
+            Node::Block(block) => {
+                let mut below = Self::default();
+                visit::block(block, &mut |node| below.add(&node));
+                below.with_its_root()
+            }
+            Node::Type(_) | Node::Name(_) => Self { height: 1, nodes: 1 },
+        };
+        self.height = self.height.max(of.height);
+        self.nodes = self.nodes.saturating_add(of.nodes);
+    }
+
+    const fn with_its_root(self) -> Self {
+        Self { height: self.height + 1, nodes: self.nodes.saturating_add(1) }
     }
 }

@@ -162,7 +162,7 @@ impl<'t> Lexer<'t> {
     fn other(&mut self, line: &Line<'t>) {
         let place = span(line.range.start, line.range.end);
         match line.keyword {
-            "include" => self.out.diagnostics.push(Diagnostic {
+            "include" => self.out.tell(Diagnostic {
                 severity: crate::lang::diagnostic::Severity::Info,
                 ..Diagnostic::warning(
                     codes::INCLUDE_IGNORED,
@@ -174,19 +174,15 @@ impl<'t> Lexer<'t> {
             "pragma" | "line" | "" => {}
             "error" => {
                 let text = self.text.get(line.rest.clone()).unwrap_or("").to_owned();
-                self.out.diagnostics.push(Diagnostic::error(codes::ERROR_DIRECTIVE, place, format!("#error {text}")));
+                self.out.tell(Diagnostic::error(codes::ERROR_DIRECTIVE, place, format!("#error {text}")));
             }
             "warning" => {
                 let text = self.text.get(line.rest.clone()).unwrap_or("").to_owned();
-                self.out.diagnostics.push(Diagnostic::warning(
-                    codes::ERROR_DIRECTIVE,
-                    place,
-                    format!("#warning {text}"),
-                ));
+                self.out.tell(Diagnostic::warning(codes::ERROR_DIRECTIVE, place, format!("#warning {text}")));
             }
             other => {
                 let message = format!("`#{other}` is no preprocessor line that is known here");
-                self.out.diagnostics.push(Diagnostic::error(codes::UNKNOWN_DIRECTIVE, place, message).help(
+                self.out.tell(Diagnostic::error(codes::UNKNOWN_DIRECTIVE, place, message).help(
                     "known are #include, #define, #undef, #if, #ifdef, #ifndef, #elif, #else and #endif; comments begin with `//`",
                 ));
             }
@@ -213,7 +209,7 @@ impl<'t> Lexer<'t> {
         let cursor = Cursor::within(self.text, line.rest.start + name.len(), line.rest.end);
         if cursor.byte() == b'(' {
             let place = span(line.rest.start, line.rest.end);
-            self.out.diagnostics.push(
+            self.out.tell(
                 Diagnostic::warning(codes::FUNCTION_LIKE_DEFINE, place, "a `#define` with parameters is not expanded")
                     .help(format!("write it as `macro {name}(x) {{ ... }}`")),
             );
@@ -272,7 +268,7 @@ impl<'t> Lexer<'t> {
 
     pub(super) fn finish_conditions(&mut self) {
         for open in std::mem::take(&mut self.preprocessor.open) {
-            self.out.diagnostics.push(
+            self.out.tell(
                 Diagnostic::error(codes::UNMATCHED_CONDITION, open.span, "this condition is never closed")
                     .help("add `#endif` after the text it governs"),
             );

@@ -273,7 +273,7 @@ impl<'t> Lexer<'t> {
     }
 
     pub fn error(&mut self, code: crate::lang::diagnostic::Code, start: usize, end: usize, message: &str, help: &str) {
-        self.out.diagnostics.push(Diagnostic::error(code, span(start, end), message).help(help));
+        self.out.tell(Diagnostic::error(code, span(start, end), message).help(help));
     }
 
     pub fn push(&mut self, kind: TokenKind, start: usize, end: usize) {

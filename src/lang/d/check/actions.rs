@@ -225,9 +225,13 @@ fn tracemem(c: &mut Checker<'_>, items: &[Ast], out: &mut Vec<Statement>) {
 /// Says so where the program may not change the traced system.
 fn is_destructive(c: &mut Checker<'_>, span: Span, name: &str) -> bool {
     if !c.options.destructive {
-        let message =
-            format!("{name}( ): destructive actions are not allowed without -w or `#pragma D option destructive`");
-        c.error(tags::D_DESTRUCTIVE, span, message);
+        let (leave, help) = if c.options.by_flag_alone {
+            ("--unsafe", "start it with `--unsafe` once you trust it: a program's own pragma is no leave to act")
+        } else {
+            ("-w or `#pragma D option destructive`", "start it with `-w`")
+        };
+        let message = format!("{name}( ): destructive actions are not allowed without {leave}");
+        c.error_with_help(tags::D_DESTRUCTIVE, span, message, help);
     }
     c.options.destructive
 }

@@ -1,12 +1,13 @@
 //! The state of checking one program, and what every part of the checker needs: diagnostics, names, maps, actions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::frame::Frame;
 use super::options::Options;
 use super::value::{Value, error_value};
 use super::variables::table::{Inline, Variables};
+use crate::lang::bounds::MOST_TOLD;
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::{Expr as Ast, Name};
 use crate::lang::diagnostic::{Code, Diagnostic};
@@ -29,6 +30,9 @@ pub struct Env<'a> {
     pub lines: Arc<[u32]>,
 }
 
+/// Text that inlines and translators may stand for in all.
+const MOST_PUT_IN: u32 = 256 << 10;
+
 #[derive(Clone, Debug)]
 pub struct Translator {
     pub output: StructId,
@@ -46,9 +50,13 @@ pub struct Checker<'a> {
     pub lines: Arc<[u32]>,
     pub program: Program,
     pub diagnostics: Vec<Diagnostic>,
+    /// Errors that were found and not kept.
+    pub dropped: usize,
     pub variables: Variables,
     /// Structs and unions of the program by tag, and whether they are defined.
     pub tags: HashMap<Arc<str>, (StructId, bool)>,
+    /// Those that are not defined.
+    pub incomplete: HashSet<StructId>,
     pub inlines: HashMap<Arc<str>, Inline>,
     pub translators: Vec<Translator>,
     /// Which speculations are in use, once the program has any.
@@ -62,6 +70,8 @@ pub struct Checker<'a> {
     pub only_address: bool,
     /// Number of inlines that are being put in.
     pub depth: u32,
+    /// Bytes of the text of all inlines and translators that were put in so far.
+    pub put_in: u32,
     /// A key that functions' names are by their numbers is another text elsewhere: the program is checked once more, with
     /// `names_are_texts`.
     pub names_meet_texts: bool,
@@ -78,8 +88,10 @@ impl<'a> Checker<'a> {
             lines: env.lines,
             program: Program::default(),
             diagnostics: Vec::new(),
+            dropped: 0,
             variables: Variables::default(),
             tags: HashMap::new(),
+            incomplete: HashSet::new(),
             inlines: HashMap::new(),
             translators: Vec::new(),
             speculations: None,
@@ -88,21 +100,54 @@ impl<'a> Checker<'a> {
             uses_scratch: false,
             only_address: false,
             depth: 0,
+            put_in: 0,
             names_meet_texts: false,
             names_are_texts: false,
         }
     }
 
     pub fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
-        if self.diagnostics.len() < 100 {
-            self.diagnostics.push(Diagnostic::error(code, span, message));
+        self.push(Diagnostic::error(code, span, message));
+    }
+
+    pub fn error_with_help(&mut self, code: Code, span: Span, message: impl Into<String>, help: &str) {
+        self.push(Diagnostic::error(code, span, message).help(help));
+    }
+
+    fn push(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < MOST_TOLD {
+            self.diagnostics.push(diagnostic);
+        } else {
+            self.dropped += 1;
         }
+    }
+
+    /// How much is told so far, for [`Self::forget`].
+    pub const fn told(&self) -> (usize, usize) {
+        (self.diagnostics.len(), self.dropped)
+    }
+
+    /// Takes back what was told since.
+    pub fn forget(&mut self, (told, dropped): (usize, usize)) {
+        self.diagnostics.truncate(told);
+        self.dropped = dropped;
     }
 
     /// Reports an error where a value is expected: the value that stands for it is checked no further.
     pub fn wrong(&mut self, code: Code, span: Span, message: impl Into<String>) -> Value {
         self.error(code, span, message);
         error_value(span)
+    }
+
+    /// Counts a text that is put in where a name stands; what to say when that is more than the budget.
+    pub fn beyond_budget(&mut self, text: Span) -> Option<String> {
+        if self.depth > 32 {
+            return Some("inlines and translators are nested too deep: the limit is 32 levels".to_owned());
+        }
+        self.put_in = self.put_in.saturating_add(text.end.saturating_sub(text.start).max(16));
+        let beyond = self.put_in > MOST_PUT_IN;
+        beyond
+            .then(|| format!("inlines and translators expand to too much text here: the limit is {MOST_PUT_IN} bytes"))
     }
 
     pub fn unsupported(&mut self, span: Span, what: &str) {
@@ -135,7 +180,7 @@ impl<'a> Checker<'a> {
         ActionId((self.program.actions.len() - 1) as u32)
     }
 
-    pub fn finish(mut self) -> (Program, Vec<Diagnostic>, Options) {
+    pub fn finish(mut self) -> (Program, Vec<Diagnostic>, Options, usize) {
         let types: Vec<Type> = self
             .program
             .maps
@@ -162,6 +207,6 @@ impl<'a> Checker<'a> {
         };
         self.program.number_scopes();
         self.diagnostics.sort_by_key(|d| d.span.start);
-        (self.program, self.diagnostics, self.options)
+        (self.program, self.diagnostics, self.options, self.dropped)
     }
 }

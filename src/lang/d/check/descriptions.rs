@@ -78,8 +78,16 @@ const OTHERS: &[&str] = &["cpc"];
 const OTHER_MODULES: &[&str] = &["genunix", "unix"];
 const OTHER_FUNCTIONS: &[&str] = &["proc_exit", "resume"];
 
+/// The longest description, bytes: a path, a function of C++ and a name.
+const LONGEST: usize = 16 << 10;
+
 /// Everything that a description names.
 pub fn expand(c: &mut Checker<'_>, spec: &ProbeSpec) -> Vec<Found> {
+    if spec.text.len() > LONGEST {
+        let message = format!("invalid probe description: {} bytes, and the limit is {LONGEST}", spec.text.len());
+        c.error(tags::D_PDESC_INVAL, spec.span, message);
+        return Vec::new();
+    }
     let mut fields: Vec<&str> = spec.text.split(':').collect();
     if fields.len() > 4 {
         c.error(tags::D_PDESC_INVAL, spec.span, format!("invalid probe description {}: too many fields", spec.text));

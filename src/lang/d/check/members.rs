@@ -107,7 +107,7 @@ fn field(c: &mut Checker<'_>, value: Value, name: &Name, span: Span) -> Value {
             return known;
         }
         let text = c.types.struct_name(id);
-        let incomplete = c.tags.values().any(|(of, defined)| *of == id && !defined);
+        let incomplete = c.incomplete.contains(&id);
         if incomplete {
             c.error(tags::D_OP_INCOMPLETE, span, format!("{text} is an incomplete type"));
         } else {

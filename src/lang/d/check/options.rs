@@ -2,6 +2,9 @@
 //!
 //! Each option has an effect, is met in any case, is about what programs are refused for, or is refused with the reason.
 
+/// The largest `strsize`, bytes.
+const LONGEST_TEXT: u64 = 16_384;
+
 /// What options say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "named as the options are")]
@@ -9,6 +12,8 @@ pub struct Options {
     pub quiet: bool,
     pub flowindent: bool,
     pub destructive: bool,
+    /// The program's own `#pragma D option destructive` is no leave: only the user's flag is.
+    pub by_flag_alone: bool,
     pub defaultargs: bool,
     pub argref: bool,
     pub strsize: u32,
@@ -50,6 +55,7 @@ impl Default for Options {
             quiet: false,
             flowindent: false,
             destructive: false,
+            by_flag_alone: false,
             defaultargs: false,
             argref: false,
             strsize: 256,
@@ -240,8 +246,8 @@ impl Options {
         match fine {
             Some(true) => Ok(()),
             Some(false) => {
-                let long = name == "strsize" && value.and_then(size).is_some_and(|n| n > 4096);
-                let most = if long { " (at most 4096)" } else { "" };
+                let long = name == "strsize" && value.and_then(size).is_some_and(|n| n > LONGEST_TEXT);
+                let most = if long { format!(" (at most {LONGEST_TEXT})") } else { String::new() };
                 let value = value.unwrap_or("");
                 Err(format!("failed to set option '{name}' to '{value}': Invalid value for specified option{most}"))
             }
@@ -271,7 +277,7 @@ impl Options {
     fn set_number(&mut self, name: &str, value: Option<&str>) -> Option<bool> {
         const LARGEST: u64 = 1 << 32;
         Some(match name {
-            "strsize" => within(&mut self.strsize, value, 2..=4096),
+            "strsize" => within(&mut self.strsize, value, 2..=LONGEST_TEXT),
             "scratchsize" => within(&mut self.scratchsize, value, 0..=8192),
             "stackframes" => within(&mut self.stackframes, value, 1..=1024),
             "ustackframes" => within(&mut self.ustackframes, value, 1..=1024),

@@ -87,6 +87,10 @@ fn option(c: &mut Checker<'_>, pragma: &Pragma, at: Span) {
         Some((name, value)) => (name, Some(value)),
         None => (&*option.text, None),
     };
+    if name == "destructive" && c.options.by_flag_alone {
+        // It says what the program would do, not that it may.
+        return;
+    }
     let of_the_text = matches!(name, "define" | "undef" | "incdir" | "stdc") || name.starts_with("cpp");
     if of_the_text {
         let why = format!("failed to set option '{name}': the text was read already; it is for the command line");

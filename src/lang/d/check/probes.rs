@@ -37,6 +37,31 @@ struct Named {
     absent: Vec<usize>,
 }
 
+/// Clauses whose variables are known.
+struct Known {
+    clauses: Vec<bool>,
+    /// All clauses before this number are, or have no probe.
+    all_before: usize,
+    /// The first group of each clause.
+    group_of: Vec<Option<usize>>,
+}
+
+impl Known {
+    fn of(clauses: usize, groups: &[Group]) -> Self {
+        let mut group_of = vec![None; clauses];
+        for (at, group) in groups.iter().enumerate() {
+            for number in &group.clauses {
+                group_of[*number].get_or_insert(at);
+            }
+        }
+        Self { clauses: vec![false; clauses], all_before: 0, group_of }
+    }
+}
+
+/// Descriptions of probes that one program may have, and probes that they may name in all.
+const MOST_DESCRIPTIONS: u32 = 4096;
+const MOST_PROBES: u32 = 250_000;
+
 /// What probes have in common that are one program: their clauses, their kind, how many arguments may be read, and how
 /// they are moved.
 type GroupKey = (Vec<usize>, SiteKind, u32, Option<&'static Call>);
@@ -51,7 +76,7 @@ pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
         c.frame = Frame::default();
         error_clauses(c, &errors, 0, (int64(0, Span::default()), int(0, Type::U64, Span::default())));
     }
-    let mut known = vec![false; clauses.len()];
+    let mut known = Known::of(clauses.len(), &groups);
     for group in &groups {
         let last = group.clauses.last().copied().unwrap_or(0);
         if group.kind == SiteKind::Absent {
@@ -61,7 +86,7 @@ pub fn clauses(c: &mut Checker<'_>, clauses: &[&Clause], arguments: u8) {
         before(c, last, clauses, &groups, &mut known);
         let bodies: Vec<(usize, &Clause)> = group.clauses.iter().map(|n| (*n, clauses[*n])).collect();
         probe(c, &bodies, group, &errors);
-        group.clauses.iter().for_each(|number| known[*number] = true);
+        group.clauses.iter().for_each(|number| known.clauses[*number] = true);
     }
 }
 
@@ -69,10 +94,33 @@ fn named(c: &mut Checker<'_>, clauses: &[&Clause]) -> Named {
     let mut named = Named::default();
     let mut places: HashMap<descriptions::Key, usize> = HashMap::new();
     let (mut matched, mut descriptions_before) = (0, 0);
+    let mut expanded: HashMap<&str, Vec<Found>> = HashMap::new();
     for (number, clause) in clauses.iter().enumerate() {
         let matched_before = matched;
         for spec in &clause.probes {
-            for found in descriptions::expand(c, spec) {
+            if descriptions_before == MOST_DESCRIPTIONS || matched > MOST_PROBES {
+                let (limit, what) = if matched > MOST_PROBES {
+                    (MOST_PROBES, "probes")
+                } else {
+                    (MOST_DESCRIPTIONS, "probe descriptions")
+                };
+                c.error(
+                    tags::D_PDESC_INVAL,
+                    spec.span,
+                    format!("the program has too many {what}: the limit is {limit}"),
+                );
+                return Named::default();
+            }
+            // What names nothing is told at each place.
+            let of_spec = match expanded.get(&*spec.text).filter(|found| !found.is_empty()) {
+                Some(found) => found.clone(),
+                None => {
+                    let found = descriptions::expand(c, spec);
+                    expanded.insert(&spec.text, found.clone());
+                    found
+                }
+            };
+            for found in of_spec {
                 matched += 1;
                 if found.target.is_none() {
                     named.errors.push(number);
@@ -121,22 +169,24 @@ fn groups(named: Named, arguments: u8) -> Vec<Group> {
 /// What clauses above one make known may be named in it, those of other programs and of absent probes (`-Z`), too.
 /// They are checked for that alone: their mistakes are told when they are checked for themselves, and what can't be
 /// told of an absent probe is none.
-fn before(c: &mut Checker<'_>, end: usize, clauses: &[&Clause], groups: &[Group], known: &mut [bool]) {
-    for (number, clause) in clauses.iter().enumerate().take(end) {
-        let Some(group) = groups.iter().find(|group| group.clauses.contains(&number)) else { continue };
-        if std::mem::replace(&mut known[number], true) {
+fn before(c: &mut Checker<'_>, end: usize, clauses: &[&Clause], groups: &[Group], known: &mut Known) {
+    let from = known.all_before;
+    for (number, clause) in clauses.iter().enumerate().take(end).skip(from) {
+        let Some(group) = known.group_of[number].and_then(|at| groups.get(at)) else { continue };
+        if std::mem::replace(&mut known.clauses[number], true) {
             continue;
         }
-        let (told, actions) = (c.diagnostics.len(), c.program.actions.len());
+        let (told, actions) = (c.told(), c.program.actions.len());
         c.frame = Frame { site: site(group.kind, &group.found, 0), ..Frame::default() };
         if c.frame.site.place.as_ref().is_some_and(|place| place.begin.is_some()) {
             c.frame.site.since = Some(c.local("%since", Type::U64));
         }
         let _ = check_clause(c, number, clause);
         c.frame = Frame::default();
-        c.diagnostics.truncate(told);
+        c.forget(told);
         c.program.actions.truncate(actions);
     }
+    known.all_before = from.max(end);
 }
 
 /// The program of a group.
@@ -335,11 +385,11 @@ fn check_clause(c: &mut Checker<'_>, number: usize, clause: &Clause) -> Vec<Stat
 
 /// A clause's predicate. It may name variables that the clause's own statements make known.
 fn predicate(c: &mut Checker<'_>, e: &ast::Expr, clause: &Clause) -> Expr {
-    let told = c.diagnostics.len();
+    let told = c.told();
     let mut value = c.expr(e);
     let unknown = |d: &Diagnostic| matches!(d.code, tags::D_VAR_UNDEF | tags::D_IDENT_UNDEF);
-    if c.diagnostics.get(told..).unwrap_or(&[]).iter().any(unknown) {
-        c.diagnostics.truncate(told);
+    if c.diagnostics.get(told.0..).unwrap_or(&[]).iter().any(unknown) {
+        c.forget(told);
         made_known(c, clause);
         value = c.expr(e);
     }
@@ -354,7 +404,7 @@ fn predicate(c: &mut Checker<'_>, e: &ast::Expr, clause: &Clause) -> Expr {
 
 /// Makes the variables known that a clause's statements assign to.
 fn made_known(c: &mut Checker<'_>, clause: &Clause) {
-    let (told, frame, actions) = (c.diagnostics.len(), c.frame.clone(), c.program.actions.len());
+    let (told, frame, actions) = (c.told(), c.frame.clone(), c.program.actions.len());
     for e in clause.body.as_deref().unwrap_or_default() {
         if !matches!(e.kind, ast::ExprKind::Empty) {
             c.statement(e, &mut Vec::new());
@@ -362,7 +412,7 @@ fn made_known(c: &mut Checker<'_>, clause: &Clause) {
     }
     c.frame = frame;
     c.program.actions.truncate(actions);
-    c.diagnostics.truncate(told);
+    c.forget(told);
 }
 
 /// The predicate, and that the processor is the one of the option `cpu`.

@@ -16,7 +16,7 @@ pub fn translator(c: &mut Checker<'_>, t: &ast::Translator) {
     let at = t.output.span;
     let output = declarations::type_name(c, &t.output);
     let input = declarations::type_name(c, &t.input);
-    let known = |id: StructId| c.tags.values().all(|(of, defined)| *of != id || *defined);
+    let known = |id: StructId| !c.incomplete.contains(&id);
     let Type::Struct(output) = output.clone() else {
         if output != Type::Error {
             c.error(tags::D_XLATE_SOU, at, "translator output type must be a struct or union");
@@ -60,8 +60,10 @@ fn with_object(c: &mut Checker<'_>, translator: &Translator, object: Expr, e: &A
     let named = std::iter::once((translator.parameter.clone(), object)).collect();
     let outer = std::mem::replace(&mut c.frame.site.inline_arguments, named);
     c.depth += 1;
-    let value =
-        if c.depth > 32 { c.wrong(tags::D_UNKNOWN, e.span, "translators are nested too deep") } else { c.expr(e) };
+    let value = match c.beyond_budget(e.span) {
+        Some(why) => c.wrong(tags::D_UNKNOWN, e.span, why),
+        None => c.expr(e),
+    };
     c.depth -= 1;
     c.frame.site.inline_arguments = outer;
     value

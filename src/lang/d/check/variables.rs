@@ -349,8 +349,8 @@ fn put_in(c: &mut Checker<'_>, inline: &Inline, arguments: &[Value], span: Span)
             format!("prototype mismatch: {} arguments passed, {} expected", arguments.len(), inline.keys.len());
         return c.wrong(tags::D_PROTO_LEN, span, message);
     }
-    if c.depth > 32 {
-        return c.wrong(tags::D_UNKNOWN, span, "inlines are nested too deep");
+    if let Some(why) = c.beyond_budget(inline.value.span) {
+        return c.wrong(tags::D_UNKNOWN, span, why);
     }
     let mut named = HashMap::new();
     for ((name, ty), value) in inline.keys.iter().zip(arguments) {

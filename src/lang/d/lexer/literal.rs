@@ -3,6 +3,7 @@
 use super::{Kind, Lexer, span};
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::Literal;
+use crate::model::bytes::bytes_of;
 
 /// Reads an integer with its suffixes; `None` when it is malformed or does not fit 64 bits.
 pub fn integer(text: &str) -> Option<Literal> {
@@ -118,6 +119,12 @@ impl Lexer<'_> {
                 Some(b'\\') if matches!(self.text.as_bytes().get(self.at + 1), None | Some(b'\n')) => {
                     self.at += 1;
                     return None;
+                }
+                Some(0x80..) => {
+                    // A character, or a byte that is not UTF-8 and held as one.
+                    let c = self.text.get(self.at..).and_then(|rest| rest.chars().next()).unwrap_or('\u{fffd}');
+                    bytes.extend_from_slice(&bytes_of(c.encode_utf8(&mut [0; 4])));
+                    self.at += c.len_utf8();
                 }
                 Some(_) => self.unescaped(&mut bytes),
             }

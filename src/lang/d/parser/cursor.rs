@@ -8,9 +8,6 @@ use crate::lang::codes::d as tags;
 use crate::lang::diagnostic::{Code, Fix};
 use crate::lang::source::Span;
 
-/// After this many errors the rest is not read.
-pub const MAX_ERRORS: usize = 100;
-
 /// A place among the tokens of a program.
 pub struct Cursor<'t> {
     pub lexer: Lexer<'t>,
@@ -40,10 +37,11 @@ impl<'t> Cursor<'t> {
     /// Runs `look` on what follows the token at hand and comes back.
     pub fn ahead<T>(&mut self, look: impl FnOnce(&mut Lexer<'_>) -> T) -> T {
         let (at, told, used) = (self.lexer.at, self.lexer.diagnostics.len(), self.lexer.used_arguments.clone());
-        let lines = self.lexer.control_lines.len();
+        let (lines, dropped) = (self.lexer.control_lines.len(), self.lexer.dropped);
         let result = look(&mut self.lexer);
         self.lexer.at = at;
         self.lexer.diagnostics.truncate(told);
+        self.lexer.dropped = dropped;
         self.lexer.control_lines.truncate(lines);
         self.lexer.used_arguments = used;
         result
@@ -123,7 +121,7 @@ impl<'t> Cursor<'t> {
     }
 
     pub fn error(&mut self, code: Code, at: Span, message: impl Into<String>) {
-        if self.lexer.diagnostics.len() < MAX_ERRORS && !self.given_up {
+        if !self.given_up {
             self.lexer.error(code, at, message);
         }
     }

@@ -65,7 +65,7 @@ fn formatted(c: &mut Checker<'_>, call: Call<'_>, kind: impl FnOnce(Format) -> A
     let values: Vec<Expr> = call.args[1..].iter().map(|a| c.value(a)).collect();
     let nothing = Expr::new(ExprKind::Int(0), Type::Void, call.span);
     let Some(text) = text else { return nothing };
-    let format = match crate::lang::format::parse_format(&text, call.args[0].span) {
+    let format = match crate::lang::format::parse_format_of(&text, call.args[0].span, values.len()) {
         Ok(format) => format,
         Err(e) => {
             let diagnostic = e.diagnostic(c.source);

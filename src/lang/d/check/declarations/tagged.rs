@@ -1,5 +1,6 @@
 //! Structs, unions and enums.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::super::declarations;
@@ -34,6 +35,7 @@ pub fn tagged(c: &mut Checker<'_>, t: &Tagged) -> Type {
         None => {
             let id = c.types.declare_struct(&name, union);
             c.tags.insert(tag.clone(), (id, false));
+            c.incomplete.insert(id);
             id
         }
     };
@@ -44,6 +46,7 @@ pub fn tagged(c: &mut Checker<'_>, t: &Tagged) -> Type {
         }
         members_of(c, id, members, union);
         c.tags.insert(tag, (id, true));
+        c.incomplete.remove(&id);
     }
     Type::Struct(id)
 }
@@ -59,7 +62,7 @@ fn alignment(c: &Checker<'_>, ty: &Type) -> u32 {
 
 pub fn is_incomplete(c: &Checker<'_>, ty: &Type) -> bool {
     match ty {
-        Type::Struct(id) => c.tags.values().any(|(of, defined)| of == id && !defined),
+        Type::Struct(id) => c.incomplete.contains(id),
         Type::Array { of, .. } => is_incomplete(c, of),
         _ => false,
     }
@@ -68,6 +71,7 @@ pub fn is_incomplete(c: &Checker<'_>, ty: &Type) -> bool {
 fn members_of(c: &mut Checker<'_>, id: StructId, members: &[Member], union: bool) {
     let (mut bits, mut align, mut size) = (0_u64, 1_u32, 0_u64);
     let mut fields: Vec<FieldDef> = Vec::new();
+    let mut names = HashSet::new();
     for member in members {
         let base = c.base(&member.specifiers);
         if !member.specifiers.classes.is_empty() {
@@ -77,7 +81,7 @@ fn members_of(c: &mut Checker<'_>, id: StructId, members: &[Member], union: bool
             let shaped = declarations::shape(c, base.clone(), declarator);
             let name = declarator.name.as_ref().map_or_else(|| Arc::from(""), |n| n.text.clone());
             let at = declarator.span;
-            if !name.is_empty() && fields.iter().any(|f| f.name == name) {
+            if !name.is_empty() && !names.insert(Arc::clone(&name)) {
                 let message = format!("failed to define member '{name}': duplicate member name");
                 c.error(tags::D_UNKNOWN, at, message);
             }
@@ -149,6 +153,7 @@ fn enumeration(c: &mut Checker<'_>, t: &Tagged) -> Type {
     }
     let mut next = 0_i64;
     let mut variants: Vec<(Arc<str>, i64)> = Vec::new();
+    let mut names = HashSet::new();
     for (item, value) in items {
         if let Some(e) = value {
             if let Some(n) = c.constant(e) {
@@ -164,7 +169,7 @@ fn enumeration(c: &mut Checker<'_>, t: &Tagged) -> Type {
         if i32::try_from(next).is_err() {
             c.error(tags::D_DECL_ENOFLOW, item.span, format!("enumerator '{}' value overflows INT_MAX", item.text));
         }
-        if variants.iter().any(|(n, _)| *n == item.text) {
+        if !names.insert(Arc::clone(&item.text)) {
             c.error(tags::D_UNKNOWN, item.span, format!("failed to define enumerator '{}': duplicate", item.text));
         } else if c.types.enumerators.contains_key(&item.text) {
             c.error(tags::D_DECL_IDRED, item.span, format!("identifier redeclared: {}", item.text));
