@@ -63,11 +63,34 @@ fn facts(kernel: &Kernel) -> Vec<(&'static str, String)> {
         ("tracepoints", tracepoints),
         ("traceable functions", functions),
         ("lockdown", lockdown.unwrap_or_else(|| "none".to_owned())),
+        ("secure boot", secure_boot(kernel).to_owned()),
+        ("seccomp", seccomp(kernel).to_owned()),
         ("kernel.kptr_restrict", sysctl("kptr_restrict")),
         ("kernel.perf_event_paranoid", sysctl("perf_event_paranoid")),
         ("kernel.unprivileged_bpf_disabled", sysctl("unprivileged_bpf_disabled")),
         ("kernel.bpf_stats_enabled", sysctl("bpf_stats_enabled")),
     ]
+}
+
+/// What the firmware says; its variable's last byte is 1 where only signed kernels boot.
+fn secure_boot(kernel: &Kernel) -> &'static str {
+    const VARIABLE: &str = "firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+    match std::fs::read(kernel.roots().sys.join(VARIABLE)).as_deref() {
+        Ok([.., 1]) => "on",
+        Ok(_) => "off",
+        Err(_) => "unknown",
+    }
+}
+
+/// Whether system calls of this process are filtered, as a container's are.
+fn seccomp(kernel: &Kernel) -> &'static str {
+    let status = kernel.proc_text("self/status").unwrap_or_default();
+    match status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim) {
+        Some("0") => "off",
+        Some("1") => "strict",
+        Some("2") => "system calls are filtered",
+        _ => "unknown",
+    }
 }
 
 /// A feature: absent for a reason, or present, and how its trial ended.

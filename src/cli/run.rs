@@ -17,6 +17,7 @@ use super::testing::TestPrinter;
 use super::{CliError, World, signals};
 use crate::codegen::dump;
 use crate::engine::attach::Place;
+use crate::engine::attach::cpus::has_events;
 use crate::engine::threads::{keep_needed, stay_in_memory};
 use crate::engine::{EngineError, TraceOptions};
 use crate::kernel::Kernel;
@@ -283,7 +284,8 @@ impl Runner<'_> {
             return self.test(kernel, compiled);
         }
         stay_in_memory();
-        let headless = Headless::default().reading_maps(self.args.record.is_some()).once_attached(self.rights());
+        let headless =
+            Headless::default().reading_maps(self.args.record.is_some()).once_attached(self.rights(kernel, compiled));
         let tracer = self.tracer(kernel, compiled, child, headless.stopping());
         let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
         if let Some(maps) = self.maps {
@@ -314,9 +316,13 @@ impl Runner<'_> {
 
     /// What gives up the rights that are not needed once everything is attached. A script that may change the system runs
     /// commands with all of them.
-    fn rights(&self) -> Option<fn()> {
+    fn rights(&self, kernel: &Kernel, compiled: &Compiled) -> Option<fn()> {
         let keeps_all = self.args.allow_unsafe || self.world.config.trace.allow_unsafe == Some(true);
-        let give_up: fn() = if self.budget().is_some() { || keep_needed(true) } else { || keep_needed(false) };
+        // A CPU that comes later gets its events then.
+        let paranoid = kernel.proc_text("sys/kernel/perf_event_paranoid").and_then(|text| text.parse::<i32>().ok());
+        let opens_events = paranoid.is_some_and(|level| level > 2) && has_events(&compiled.artifact);
+        let give_up: fn() =
+            if self.budget().is_some() || opens_events { || keep_needed(true) } else { || keep_needed(false) };
         (!keeps_all).then_some(give_up)
     }
 

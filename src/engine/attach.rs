@@ -22,6 +22,7 @@ use crate::lang::source::Span;
 use crate::lang::typed::{MissingProbes, Probe, Program};
 use crate::model::target::Target;
 
+pub mod cpus;
 mod iter;
 mod kernel;
 mod perf;
@@ -70,6 +71,8 @@ pub struct Attached {
     pub program: usize,
     /// How many attach points it stands for.
     pub targets: u32,
+    /// The CPU that it is on, where it is on one.
+    pub cpu: Option<u32>,
     /// The kernel's link; dropping it detaches.
     pub link: Held,
 }
@@ -131,9 +134,7 @@ fn reason(error: &libbpf_rs::Error, number: Option<i32>) -> String {
     use libbpf_rs::ErrorKind as Kind;
     match error.kind() {
         Kind::NotFound => "this kernel has no such attach point".to_owned(),
-        Kind::PermissionDenied => {
-            format!("permission denied; needs root or {}", super::error::CAPABILITIES)
-        }
+        Kind::PermissionDenied => super::rights::denied(),
         Kind::Unsupported => "this kernel does not support it".to_owned(),
         _ if number == Some(libc::EILSEQ) => INSIDE_AN_INSTRUCTION.to_owned(),
         _ if number == Some(libc::EMFILE) => "too many files are open; `ulimit -n` raises the limit".to_owned(),
@@ -318,7 +319,11 @@ impl Job<'_> {
     }
 
     fn done(&self, links: &mut Vec<Attached>, link: impl Into<Held>, targets: usize) {
-        links.push(Attached { program: self.index, targets: targets as u32, link: link.into() });
+        links.push(Attached { program: self.index, targets: targets as u32, cpu: None, link: link.into() });
+    }
+
+    fn done_on(&self, cpu: u32, links: &mut Vec<Attached>, link: impl Into<Held>, targets: usize) {
+        links.push(Attached { program: self.index, targets: targets as u32, cpu: Some(cpu), link: link.into() });
     }
 }
 

@@ -43,7 +43,12 @@ impl Names {
         Self { kernel, user, users, cgroups, clocks: Clocks::now() }
     }
 
-    /// The clocks' differences at the trace's start.
+    /// Takes a clock that was set for what it shows now.
+    pub fn follow_clock(&mut self) {
+        self.clocks.follow();
+    }
+
+    /// The clocks' differences now.
     #[must_use]
     pub fn clocks(&self) -> Clocks {
         self.clocks

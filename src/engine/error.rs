@@ -50,12 +50,12 @@ pub enum EngineError {
         most: u64,
     },
     /// A privilege is missing.
-    #[error("cannot {operation}: permission denied; run as root, or give the program {capabilities}")]
+    #[error("cannot {operation}: {reason}")]
     Permission {
         /// What was tried.
         operation: String,
-        /// The capabilities that it needs.
-        capabilities: &'static str,
+        /// What is missing, or forbids it.
+        reason: String,
     },
     /// A probe could not be attached; everything attached before was detached.
     #[error("cannot attach {probe}: {reason}")]
@@ -112,14 +112,11 @@ pub enum EngineError {
     Thread(std::io::Error),
 }
 
-/// The capabilities that loading and attaching need.
-pub const CAPABILITIES: &str = "CAP_BPF and CAP_PERFMON (and CAP_DAC_READ_SEARCH to read tracefs)";
-
 /// An error number in the words of tracing.
 #[must_use]
 pub fn words(error: &std::io::Error) -> String {
     match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => format!("permission denied; needs root or {CAPABILITIES}"),
+        Some(libc::EPERM | libc::EACCES) => super::rights::denied(),
         Some(libc::ENOENT) => "this kernel has no such attach point".to_owned(),
         Some(libc::EOPNOTSUPP) => "this kernel does not support it".to_owned(),
         Some(libc::ENODEV) => "this machine has no such event".to_owned(),

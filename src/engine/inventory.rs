@@ -166,7 +166,10 @@ fn each(kind: ObjectKind) -> Result<Vec<OwnedFd>, EngineError> {
 fn refused(error: io::Error) -> EngineError {
     let operation = "look at the BPF programs and maps of the system".to_owned();
     match error.raw_os_error() {
-        Some(libc::EPERM | libc::EACCES) => EngineError::Permission { operation, capabilities: "CAP_SYS_ADMIN" },
+        Some(libc::EPERM | libc::EACCES) => EngineError::Permission {
+            operation,
+            reason: "permission denied; run as root, or give the program CAP_SYS_ADMIN".to_owned(),
+        },
         _ => EngineError::Objects { operation, source: error },
     }
 }

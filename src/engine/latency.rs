@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use libbpf_rs::{Link, MapCore as _, Object, ObjectBuilder};
 
-use super::error::{CAPABILITIES, EngineError};
+use super::error::EngineError;
 use super::load;
+use super::rights::denied;
 use super::sys::bpf::{self, LogLevel};
 use super::sys::memory::Area;
 pub use super::sys::sched::{Policy, interrupt_own_threads, set_policy, set_policy_of, without_timer_slack};
@@ -249,7 +250,7 @@ pub(super) fn refused((error, logs): (libbpf_rs::Error, Vec<(String, String)>)) 
         return EngineError::Rejected { program: name.into(), index: 0, reason, log: log.into() };
     }
     if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
-        return EngineError::Permission { operation: "load BPF programs".to_owned(), capabilities: CAPABILITIES };
+        return EngineError::Permission { operation: "load BPF programs".to_owned(), reason: denied() };
     }
     EngineError::Load { reason: format!("{error:#}"), log: load::talk().into() }
 }

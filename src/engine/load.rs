@@ -8,7 +8,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use libbpf_rs::{Object, ObjectBuilder, OpenObject, PrintLevel};
 
-use super::error::{CAPABILITIES, EngineError};
+use super::error::EngineError;
+use super::rights::denied;
 use super::sys::bpf::{self, LogLevel};
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec, RingSpec};
 use crate::codegen::verifier_log;
@@ -189,7 +190,7 @@ fn explain(artifact: &Artifact, error: &libbpf_rs::Error, logs: Vec<(String, Str
     }
     let talk = talk();
     if error.kind() == libbpf_rs::ErrorKind::PermissionDenied {
-        return EngineError::Permission { operation: "load BPF programs".to_owned(), capabilities: CAPABILITIES };
+        return EngineError::Permission { operation: "load BPF programs".to_owned(), reason: denied() };
     }
     let first = talk.lines().find(|l| l.contains("libbpf:")).unwrap_or_default();
     let reason = match first.trim_start_matches("libbpf: ") {

@@ -221,8 +221,8 @@ impl UserSymbols {
     fn reachable(&self, pid: u32, mapping: &Mapping) -> Option<PathBuf> {
         use std::os::unix::fs::MetadataExt as _;
         let process = self.proc.join(pid.to_string());
+        let held = process.join("map_files").join(format!("{:x}-{:x}", mapping.start, mapping.end));
         if mapping.deleted {
-            let held = process.join("map_files").join(format!("{:x}-{:x}", mapping.start, mapping.end));
             return [held, process.join("exe")]
                 .into_iter()
                 .find(|path| std::fs::metadata(path).is_ok_and(|m| mapping.inode == 0 || m.ino() == mapping.inode));
@@ -232,6 +232,13 @@ impl UserSymbols {
         let ours = std::fs::metadata(outside).ok();
         if ours.as_ref().is_some_and(|ours| mapping.inode == 0 || ours.ino() == mapping.inode) {
             return Some(outside.to_owned());
+        }
+        // The file may have been replaced since it was mapped; or it has another number where it is mapped (overlayfs).
+        if let (Ok(held_file), Some(ours)) = (std::fs::metadata(&held), &ours)
+            && (held_file.ino(), held_file.dev()) != (ours.ino(), ours.dev())
+            && mapping.inode == held_file.ino()
+        {
+            return Some(held);
         }
         match (std::fs::metadata(&inside), ours) {
             (Ok(theirs), Some(ours)) if (theirs.ino(), theirs.dev()) == (ours.ino(), ours.dev()) => {

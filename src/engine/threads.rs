@@ -7,13 +7,15 @@ use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 /// busy programs it would lose what the ring has no room for.
 const NICE: i32 = -10;
 
-/// What a trace that is attached still needs: programs and maps are read by `bpf(2)`, names come from `/proc`, and the
-/// command of `-c` is ended.
+/// What a trace that is attached still needs: programs and maps are read by `bpf(2)`, names come from `/proc` (files that
+/// were replaced under a running process by its `map_files`, which takes `CAP_CHECKPOINT_RESTORE`), and the command of
+/// `-c` is ended.
 const NEEDED: CapabilitySet = CapabilitySet::BPF
     .union(CapabilitySet::PERFMON)
     .union(CapabilitySet::DAC_READ_SEARCH)
     .union(CapabilitySet::SYS_PTRACE)
     .union(CapabilitySet::SYSLOG)
+    .union(CapabilitySet::CHECKPOINT_RESTORE)
     .union(CapabilitySet::KILL);
 
 /// Makes the calling thread one that takes reports: it gets the CPU soon, and may do nothing else. Without the right to
@@ -24,16 +26,17 @@ pub fn drains() {
 }
 
 /// Takes from the calling thread every right that a trace has no use for once it is attached. One with a budget may
-/// still turn on the kernel's statistics, which takes `CAP_SYS_ADMIN`.
-pub fn keep_needed(with_statistics: bool) {
-    let statistics = if with_statistics { CapabilitySet::SYS_ADMIN } else { CapabilitySet::empty() };
+/// still turn on the kernel's statistics, which takes `CAP_SYS_ADMIN`, as opening events on CPUs that come later does
+/// where `kernel.perf_event_paranoid` is over 2.
+pub fn keep_needed(to_administer: bool) {
+    let statistics = if to_administer { CapabilitySet::SYS_ADMIN } else { CapabilitySet::empty() };
     keep(NEEDED.union(statistics));
 }
 
 /// Takes from the calling thread every right but those to look at processes and the files that they have mapped, and to
 /// change maps.
 pub fn reads_processes() {
-    keep(NEEDED.union(CapabilitySet::CHECKPOINT_RESTORE));
+    keep(NEEDED);
 }
 
 /// Keeps what the thread has of `wanted`. It fails for nobody: less is always allowed.

@@ -1,12 +1,13 @@
 //! A running trace: loaded programs, their links, the drain, the maps.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use libbpf_rs::{MapCore as _, Object};
 
+use super::attach::cpus::{self, Running};
 use super::attach::{self, Attached, Place, Unattached};
 use super::cost;
 use super::detach::{Detaching, detach};
@@ -19,10 +20,13 @@ use super::sys::bpf;
 use super::sys::memory::{Area, Ring, SlotRings};
 use super::unwind::{Tables, Unwinder};
 use crate::codegen::artifact::{Artifact, GlobalKind, ProgramKind, RingSpec, Storage};
-use crate::lang::typed::{Probe, Program};
+use crate::lang::typed::Program;
 use crate::model::budget::Budget;
 use crate::model::stats::TraceStats;
 use crate::model::target::Target;
+
+mod count;
+mod follow;
 
 /// How to start a trace.
 #[derive(Clone, Debug)]
@@ -53,6 +57,8 @@ pub struct Trace {
     cpus: usize,
     /// CPUs that ran when it began.
     online_cpus: u32,
+    /// Where events are on CPUs: where they were attached, and the CPUs of then.
+    followed: Option<(Place, Running)>,
     statistics: Option<OwnedFd>,
     /// Stacks by the hash of their frames: what was read once need not be read again, for a table of
     /// stacks is read several times a second.
@@ -124,6 +130,7 @@ impl Trace {
             areas,
             cpus,
             online_cpus: cpus as u32,
+            followed: None,
             statistics: None,
             known_stacks: RefCell::default(),
             spared: 0,
@@ -133,7 +140,7 @@ impl Trace {
         };
         trace.set_budget(None);
         trace.set_global(GlobalKind::StartBootNs, super::boot_ns());
-        trace.set_global(GlobalKind::WallMinusBootNs, super::wall_ns().wrapping_sub(super::boot_ns()));
+        trace.follow_clock();
         Ok(trace)
     }
 
@@ -160,11 +167,14 @@ impl Trace {
     /// Attaches every program; all or nothing. Those of D fire once all of them are there.
     pub fn attach(&mut self, place: &Place) -> Result<(), EngineError> {
         let held = self.program.style.records && !self.exiting() && self.set_global(GlobalKind::Exiting, 1);
+        // A CPU that comes meanwhile is another one at the first look.
+        let running = Running::now(&place.sys);
         let links = attach::attach(&self.program, &self.artifact, &self.object, place);
         if held {
             self.set_global(GlobalKind::Exiting, 0);
         }
         let links = links?;
+        self.followed = cpus::has_events(&self.artifact).then(|| (place.clone(), running));
         self.links = links.attached;
         self.refused = links.refused;
         Ok(())
@@ -288,37 +298,6 @@ impl Trace {
         if let Some(drain) = &self.drain {
             drain.nudge();
         }
-    }
-
-    /// How many attach points are attached; begin, end and signal probes count as one each, and so
-    /// does a USDT probe with several sites. Those that a begin probe's `exit()` spares count, too: bpftrace
-    /// attaches them all the same.
-    #[must_use]
-    pub fn attached(&self) -> u32 {
-        let linked: u32 = self.links.iter().map(|l| l.targets).sum();
-        (linked + self.spared).saturating_sub(self.further_sites() + self.shared) + self.runnable().count() as u32
-    }
-
-    /// How many targets there are to attach to.
-    fn attachable(&self) -> u32 {
-        let attached = self.artifact.programs.iter().filter(|s| s.kind != ProgramKind::TestRun);
-        attached.map(|s| s.targets.len() as u32).sum()
-    }
-
-    /// Sites of USDT probes beyond each probe's first.
-    fn further_sites(&self) -> u32 {
-        let further = |probe: &Probe| {
-            let mut names = HashSet::new();
-            let mut sites = 0;
-            for target in &probe.targets {
-                if let Target::Usdt { path, provider, name, .. } = target {
-                    names.insert((path, provider, name));
-                    sites += 1;
-                }
-            }
-            sites - names.len()
-        };
-        self.program.probes.iter().map(further).sum::<usize>() as u32
     }
 
     pub(super) fn known_stacks(&self) -> &RefCell<HashMap<u64, Box<[u64]>>> {

@@ -98,6 +98,7 @@ fn features(kernel: &Kernel) -> KernelFeatures {
         session_loses_entries: few_places,
         fentry_multi: listed("BPF_TRACE_FENTRY_MULTI") && kernel.may_use(Feature::FentryMulti),
         uprobe_multi: listed("BPF_TRACE_UPROBE_MULTI") && kernel.may_use(Feature::UprobeMulti),
+        uprobe_multi_alone: !super::features::may_administer(kernel),
         uprobe_multi_threads: by_version.uprobe_multi_threads,
         task_offsets: task_offsets(btf),
     }

@@ -5,7 +5,7 @@ mod probes;
 
 use super::{Absence, Kernel};
 use evidence::Evidence;
-pub(super) use evidence::probes_untraced;
+pub(super) use evidence::{may_administer, probes_untraced};
 
 /// Something that a kernel may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

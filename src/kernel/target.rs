@@ -130,6 +130,9 @@ pub struct KernelFeatures {
     pub fentry_multi: bool,
     /// One link to many places of a binary, `BPF_TRACE_UPROBE_MULTI` (6.6).
     pub uprobe_multi: bool,
+    /// Single places of binaries are had by such links, too: perf events of uprobes take CAP_SYS_ADMIN, which the user
+    /// lacks.
+    pub uprobe_multi_alone: bool,
     /// Such links, limited to a process, run for all of its threads: before 6.10 for its first alone (commit 46ba0e49b642).
     pub uprobe_multi_threads: bool,
     /// Byte offsets in `struct task_struct`, from BTF: used for `pid`, `tid`, `comm` without calls.
@@ -323,6 +326,7 @@ impl KernelFeatures {
             session_loses_entries: version < 6 << 16 | 14 << 8,
             fentry_multi: version >= 7 << 16 | 2 << 8,
             uprobe_multi: version >= 6 << 16 | 6 << 8,
+            uprobe_multi_alone: false,
             uprobe_multi_threads: version >= 6 << 16 | 10 << 8,
             task_offsets: None,
         }

@@ -5,9 +5,6 @@ use std::io::Write as _;
 use super::OutputFormat;
 use crate::engine::names::time::{Clocks, format};
 
-/// Clocks that are further apart than this from what they were have been set, or the machine was suspended.
-const CLOCK_STEP_NS: u64 = 10_000_000;
-
 /// Adds times and CPUs to output: the first fields of a JSON object, a column before a line of text.
 #[derive(Debug)]
 pub struct Stamp {
@@ -76,20 +73,12 @@ impl Stamp {
     fn column(&mut self, cpu: u16, out: &mut Vec<u8>) {
         let mut wall = self.clocks.wall(self.at_ns, 1);
         if wall.div_euclid(1_000_000_000) != self.second.0 {
-            self.follow_the_clock();
+            self.clocks.follow();
             wall = self.clocks.wall(self.at_ns, 1);
             self.second = (wall.div_euclid(1_000_000_000), format("%H:%M:%S", wall));
         }
         let micros = wall.rem_euclid(1_000_000_000) / 1000;
         let _ = write!(out, "{}.{micros:06} [{cpu:03}]", self.second.1);
-    }
-
-    /// Takes the clocks' differences anew once they have changed; readings of the same ones are never equal.
-    fn follow_the_clock(&mut self) {
-        let now = Clocks::now();
-        if now.wall(0, 1).abs_diff(self.clocks.wall(0, 1)) > CLOCK_STEP_NS {
-            self.clocks = now;
-        }
     }
 }
 

@@ -16,6 +16,7 @@ use crate::model::target::Target;
 pub mod budget;
 pub mod child;
 pub mod compilation;
+mod cpus;
 pub mod failure;
 pub mod info;
 pub mod losses;
@@ -27,6 +28,7 @@ pub mod reporter;
 use budget::BudgetKeeper;
 use child::{ChildError, Held};
 use compilation::Compiled;
+use cpus::CpuKeeper;
 use losses::LossTeller;
 use names::Sources;
 use partial::{PARTIAL_EXIT, PartialTeller};
@@ -126,6 +128,7 @@ impl AttachedScript {
             losses: LossTeller::default(),
             partial: PartialTeller::default(),
             budget: BudgetKeeper::new(options.budget),
+            cpus: CpuKeeper::default(),
             detaching: Detaching::default(),
             trace: self.trace,
             child: child.map_or(Child::None, Child::Held),
@@ -161,6 +164,7 @@ pub struct RunningScript {
     losses: LossTeller,
     partial: PartialTeller,
     budget: BudgetKeeper,
+    cpus: CpuKeeper,
     /// Before the trace: links are detached first.
     detaching: Detaching,
     trace: Trace,
@@ -192,6 +196,8 @@ impl RunningScript {
         self.partial.tell(&self.trace, face)?;
         if !ended {
             self.budget.look(&mut self.trace, &stats, face)?;
+            self.cpus.look(&mut self.trace, face)?;
+            self.trace.follow_clock();
         }
         self.losses.tell(&stats, ended, face)?;
         face.report(&Report::Stats(&stats))?;

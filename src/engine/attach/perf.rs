@@ -12,8 +12,14 @@ const SOFTWARE: u32 = 1;
 const CPU_CLOCK: u64 = 0;
 
 pub(super) fn events(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    events_of(job, &job.place.online_cpus, true, links)
+}
+
+/// What is to be on these CPUs, and what is on one CPU alone (`timers`).
+pub(super) fn events_of(job: &Job<'_>, cpus: &[u32], timers: bool, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     for (i, target) in job.targets() {
         match target {
+            Target::Interval { .. } if !timers => {}
             Target::Interval { period_ns } => {
                 let first = job.place.online_cpus.first().copied().unwrap_or(0);
                 timer(job, i, Rate::Period(*period_ns), &[first], None, links)?;
@@ -23,14 +29,14 @@ pub(super) fn events(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Ref
                     target::Rate::Hertz(n) => Rate::Frequency(*n),
                     target::Rate::PeriodNs(n) => Rate::Period(*n),
                 };
-                timer(job, i, rate, &job.place.online_cpus, job.place.pid, links)?;
+                timer(job, i, rate, cpus, job.place.pid, links)?;
             }
             Target::PerfEvent { kind, config, period } => {
                 let event = (*kind, *config, Rate::Period(*period));
-                on_cpus(job, i, event, &job.place.online_cpus, job.place.pid, links)?;
+                on_cpus(job, i, event, cpus, job.place.pid, links)?;
             }
             Target::Watchpoint { address, length, mode, pid } => {
-                watchpoint(job, i, (*address, *length, *mode), pid.or(job.place.pid), links)?;
+                watchpoint(job, i, (*address, *length, *mode), pid.or(job.place.pid), cpus, links)?;
             }
             _ => {}
         }
@@ -61,7 +67,7 @@ fn on_cpus(
         let event = Event { kind, config, rate, pid: pid.map_or(-1, |p| p as i32), cpu: *cpu as i32 };
         let fd = perf::open(&event).map_err(|e| Refusal::io(i, &e))?;
         let link = hang(job, i, fd)?;
-        job.done(links, link, usize::from(n == 0));
+        job.done_on(*cpu, links, link, usize::from(n == 0));
     }
     Ok(())
 }
@@ -71,11 +77,12 @@ fn watchpoint(
     i: usize,
     (address, length, mode): (u64, u8, u8),
     pid: Option<u32>,
+    cpus: &[u32],
     links: &mut Vec<Attached>,
 ) -> Result<(), Refusal> {
     let places: Vec<(i32, i32)> = match pid {
         Some(pid) => threads(&job.place.proc, pid).into_iter().map(|thread| (thread, -1)).collect(),
-        None => job.place.online_cpus.iter().map(|cpu| (-1, *cpu as i32)).collect(),
+        None => cpus.iter().map(|cpu| (-1, *cpu as i32)).collect(),
     };
     for (n, (pid, cpu)) in places.into_iter().enumerate() {
         let fd = match perf::open_breakpoint(address, length, mode, pid, cpu) {
@@ -84,7 +91,10 @@ fn watchpoint(
             opened => opened.map_err(|e| Refusal::io(i, &e))?,
         };
         let link = hang(job, i, fd)?;
-        job.done(links, link, usize::from(n == 0));
+        match u32::try_from(cpu) {
+            Ok(cpu) => job.done_on(cpu, links, link, usize::from(n == 0)),
+            Err(_) => job.done(links, link, usize::from(n == 0)),
+        }
     }
     Ok(())
 }

@@ -13,20 +13,30 @@ struct Site<'a> {
     offset: u64,
     semaphore: u64,
     ret: bool,
+    /// Return instructions that are probed instead, by their offsets.
+    exits: &'a [u64],
     pid: Option<u32>,
 }
 
 impl<'a> Site<'a> {
     fn of(target: &'a Target, everywhere: Option<u32>) -> Option<Self> {
         match target {
-            Target::Uprobe { path, file_offset, ret, pid, .. } => {
-                Some(Self { path, offset: *file_offset, semaphore: 0, ret: *ret, pid: pid.or(everywhere) })
+            Target::Uprobe { path, file_offset, ret, exits, pid, .. } => {
+                let ret = *ret && exits.is_empty();
+                Some(Self { path, offset: *file_offset, semaphore: 0, ret, exits, pid: pid.or(everywhere) })
             }
             Target::Usdt { path, file_offset, semaphore, pid, .. } => {
-                Some(Self { path, offset: *file_offset, semaphore: *semaphore, ret: false, pid: pid.or(everywhere) })
+                let (offset, semaphore, pid) = (*file_offset, *semaphore, pid.or(everywhere));
+                Some(Self { path, offset, semaphore, ret: false, exits: &[], pid })
             }
             _ => None,
         }
+    }
+
+    /// The offsets in the file where it is probed.
+    fn offsets(&self) -> impl Iterator<Item = u64> {
+        let own = self.exits.is_empty().then_some(self.offset);
+        own.into_iter().chain(self.exits.iter().copied())
     }
 
     fn pid(&self) -> i32 {
@@ -50,11 +60,13 @@ fn uprobe(job: &Job<'_>, i: usize, target: &Target, links: &mut Vec<Attached>) -
         func_name: None,
         ..UprobeOpts::default()
     };
-    let link = job
-        .loaded
-        .attach_uprobe_with_opts(site.pid(), &**site.path, site.offset as usize, options)
-        .map_err(|e| Refusal::new(i, &e))?;
-    job.done(links, link, 1);
+    for (n, offset) in site.offsets().enumerate() {
+        let link = job
+            .loaded
+            .attach_uprobe_with_opts(site.pid(), &**site.path, offset as usize, options.clone())
+            .map_err(|e| Refusal::new(i, &e))?;
+        job.done(links, link, usize::from(n == 0));
+    }
     Ok(())
 }
 
@@ -83,12 +95,16 @@ pub(super) fn uprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(
 }
 
 fn multi(job: &Job<'_>, first: &Site<'_>, members: &[usize]) -> libbpf_rs::Result<libbpf_rs::Link> {
-    let sites: Vec<Site<'_>> = members.iter().filter_map(|i| Site::of(&job.probe.targets[*i], job.place.pid)).collect();
-    let counted = sites.iter().any(|s| s.semaphore != 0);
+    let sites = members.iter().filter_map(|i| Some((job.cookie(*i), Site::of(&job.probe.targets[*i], job.place.pid)?)));
+    // Offset, semaphore, cookie.
+    let places: Vec<(u64, u64, u64)> = sites
+        .flat_map(|(cookie, site)| site.offsets().map(|at| (at, site.semaphore, cookie)).collect::<Vec<_>>())
+        .collect();
+    let counted = places.iter().any(|(_, semaphore, _)| *semaphore != 0);
     let options = UprobeMultiOpts {
-        offsets: sites.iter().map(|s| s.offset as usize).collect(),
-        ref_ctr_offsets: if counted { sites.iter().map(|s| s.semaphore as usize).collect() } else { Vec::new() },
-        cookies: if job.spec.needs_cookie { members.iter().map(|i| job.cookie(*i)).collect() } else { Vec::new() },
+        offsets: places.iter().map(|(offset, ..)| *offset as usize).collect(),
+        ref_ctr_offsets: if counted { places.iter().map(|(_, s, _)| *s as usize).collect() } else { Vec::new() },
+        cookies: if job.spec.needs_cookie { places.iter().map(|(.., cookie)| *cookie).collect() } else { Vec::new() },
         retprobe: first.ret,
         ..UprobeMultiOpts::default()
     };

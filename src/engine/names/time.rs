@@ -3,7 +3,10 @@
 use crate::engine::sys::time::{format_local, utc_offset};
 use crate::model::render::Clock;
 
-/// Differences between the clocks, taken once at the start of a trace.
+/// Clocks that are further apart than this from what they were have been set, or the machine was suspended.
+const CLOCK_STEP_NS: u64 = 10_000_000;
+
+/// Differences between the clocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clocks {
     /// Wall clock minus boot clock, ns.
@@ -29,6 +32,14 @@ impl Clocks {
             wall_minus_boot: wall - boot,
             boot_minus_monotonic: boot - monotonic,
             tai_minus_wall: whole(tai - wall + 500_000_000),
+        }
+    }
+
+    /// Takes the differences anew once a clock was set, or the machine slept; readings of the same ones are never equal.
+    pub fn follow(&mut self) {
+        let now = Self::now();
+        if now.wall(0, 1).abs_diff(self.wall(0, 1)) > CLOCK_STEP_NS {
+            *self = now;
         }
     }
 
@@ -86,6 +97,16 @@ mod tests {
     #[test]
     fn parts_of_a_second() {
         assert_eq!(format("%f|%k|%l|%%f", 1_234_567_891), "234567|234567891|234|%f");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_is_followed() {
+        let mut clocks = Clocks { wall_minus_boot: 1000, boot_minus_monotonic: 10, tai_minus_wall: 37 };
+        clocks.follow();
+        let now = clocks;
+        assert!(now.wall_minus_boot > 1000);
+        clocks.follow();
+        assert_eq!(clocks, now, "readings of the same clocks are the same difference");
     }
 
     #[test]

@@ -78,6 +78,11 @@ fn capabilities(kernel: &Kernel) -> u64 {
     line.and_then(|l| u64::from_str_radix(l.trim(), 16).ok()).unwrap_or(0)
 }
 
+/// Whether this process has CAP_SYS_ADMIN, or what it has can't be told.
+pub(in crate::kernel) fn may_administer(kernel: &Kernel) -> bool {
+    kernel.proc_text("self/status").is_none() || capabilities(kernel) >> cap::SYS_ADMIN & 1 != 0
+}
+
 /// The bracketed word of `/sys/kernel/security/lockdown`.
 fn lockdown(kernel: &Kernel) -> Option<String> {
     let text = kernel.sys_text("kernel/security/lockdown")?;

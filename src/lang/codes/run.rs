@@ -32,4 +32,6 @@ codes! {
         "Even a program that does nothing costs the kernel something at every firing: 10 to 1,000 ns. Where a probe fires so often that this alone is more than the budget, it is detached within two seconds, and results are partial from then on. Name fewer functions than `kprobe:*` does, or raise the budget.";
     ASKS_FIRST = 933, "a script that is attached to very many functions",
         "Patterns such as `kprobe:*` stand for tens of thousands of functions: attaching takes seconds to minutes, and each call of any of them costs time from then on. The workbench attaches once the same text is run a second time. With its budget, a probe that costs too much is throttled, and detached where that is not enough; Alt-X detaches everything at once.";
+    CPU_CAME = 934, "a CPU that came or went while a script samples",
+        "Timers (`profile`), counted events and watchpoints of all processes are on each CPU by itself, and are gone when it goes offline. The trace looks once a second which CPUs there are and attaches to those that came, or came back, also after the machine slept. What such a CPU did before it was found is not in the results.";
 }

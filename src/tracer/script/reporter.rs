@@ -74,6 +74,8 @@ impl Reporter {
 
     /// Handles every record of a batch in order.
     pub fn batch(&mut self, batch: &Batch, trace: &Trace, face: &mut dyn Face) -> Result<(), TracerError> {
+        // Times are written as the wall clock shows them when they are read.
+        self.decoder.names().follow_clock();
         let mut records = batch.records();
         while let Some(record) = records.next() {
             let Some(header) = self.decoder.header(record) else {

@@ -125,7 +125,8 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, object: &ObjectBuilder<'_>) ->
         _ => false,
     };
     let user = |i: &u32| matches!(&probe.targets[*i as usize], Target::Uprobe { .. });
-    let many = plan.targets.len() > 1 || object.many_uprobes;
+    let alone = facts.features().uprobe_multi_alone && !facts.for_other_loaders;
+    let many = plan.targets.len() > 1 || object.many_uprobes || alone;
     let many = many && plan.kind == ProgramKind::Uprobe && plan.targets.iter().all(user);
     let counts_threads = facts.filter_pid.is_none() || facts.features().uprobe_multi_threads;
     if many && facts.features().uprobe_multi && counts_threads {
