@@ -8,6 +8,7 @@ pub mod cache;
 pub mod demangle;
 pub mod dwarf;
 pub mod elf;
+pub mod indirect;
 pub mod instructions;
 mod symbols;
 pub mod unwind;

@@ -19,6 +19,7 @@ pub mod names;
 mod parts;
 pub mod processes;
 mod reports;
+mod rights;
 mod sessions;
 pub mod symbols;
 mod sys;

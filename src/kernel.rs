@@ -7,6 +7,7 @@
 mod binaries;
 pub mod btf;
 pub mod cpus;
+pub mod dynamic;
 pub mod error;
 mod facts;
 pub mod features;

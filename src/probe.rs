@@ -2,6 +2,7 @@
 //! of everything that can be probed, fuzzy search over it, and what each probe offers to a script.
 
 pub mod catalogue;
+pub mod defined;
 pub mod describe;
 pub mod expand;
 pub mod find;

@@ -1,5 +1,6 @@
 //! ELF: segments, function symbols, and the way from an address to an offset in the file.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -11,9 +12,13 @@ use object::{Endianness, Object, ReadCache};
 
 use super::BinaryError;
 use super::archive::{self, Member};
+use super::indirect;
 use super::symbols::Symbols;
 use super::usdt::{self, UsdtSite};
 use crate::regular;
+
+/// Sections of Go programs: one at least is left when they are stripped.
+const GO_SECTIONS: [&str; 3] = [".go.buildinfo", ".gopclntab", ".note.go.buildid"];
 
 /// A part of the file that is loaded into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,8 @@ pub struct FunctionSymbol {
     pub address: u64,
     /// Bytes; 0 when unknown.
     pub size: u64,
+    /// The address is that of a resolver, which chooses the function's implementation in each process.
+    pub indirect: bool,
 }
 
 /// What is known of one binary.
@@ -45,12 +52,16 @@ pub struct Binary {
     path: PathBuf,
     segments: Vec<Segment>,
     symbols: OnceLock<Symbols>,
+    /// What the dynamic linker writes where.
+    slots: OnceLock<HashMap<u64, u64>>,
     /// Where the symbols are: itself, and the file that has what was stripped off it.
     files: Vec<(File, Member)>,
     sites: Vec<UsdtSite>,
     build_id: Option<Vec<u8>>,
     has_symbol_table: bool,
     moves: bool,
+    /// Made by the Go compiler.
+    go: bool,
 }
 
 impl Binary {
@@ -95,7 +106,9 @@ impl Binary {
         Ok(Self {
             path: path.to_owned(),
             symbols: OnceLock::new(),
+            slots: OnceLock::new(),
             moves: elf.kind() == object::ObjectKind::Dynamic,
+            go: GO_SECTIONS.iter().any(|name| elf.section_by_name(name).is_some()),
             has_symbol_table,
             build_id,
             segments,
@@ -106,6 +119,33 @@ impl Binary {
 
     fn symbols(&self) -> &Symbols {
         self.symbols.get_or_init(|| Symbols::read(&self.files))
+    }
+
+    /// The file itself.
+    pub(super) fn file(&self) -> Option<&(File, Member)> {
+        self.files.first()
+    }
+
+    /// Addresses in the binary that the dynamic linker writes into its tables, by the place in the table.
+    pub(super) fn slots(&self) -> &HashMap<u64, u64> {
+        let read = || self.file().map(|(file, member)| indirect::read_slots(file, member)).unwrap_or_default();
+        self.slots.get_or_init(read)
+    }
+
+    /// Whether code is loaded at an address.
+    #[must_use]
+    pub fn is_code(&self, address: u64) -> bool {
+        self.segments.iter().any(|s| s.executable && address.checked_sub(s.address).is_some_and(|d| d < s.size))
+    }
+
+    /// Whether Go code is loaded at an address: all code of a Go program, but for what was linked to it from C.
+    #[must_use]
+    pub fn is_go(&self, address: u64) -> bool {
+        let bound = |name: &str| self.go.then(|| self.symbol(name)).flatten().map(|s| s.address);
+        match (bound("runtime.text"), bound("runtime.etext")) {
+            (Some(start), Some(end)) => (start..end).contains(&address),
+            _ => self.go,
+        }
     }
 
     /// Where the distribution keeps this binary's symbols.

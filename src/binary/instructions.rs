@@ -1,9 +1,12 @@
-//! Where machine instructions begin: a probe written into the middle of one destroys it.
+//! Machine instructions as far as probes need them: where they begin (a probe written into the middle of one destroys
+//! it), which return, and which addresses they name.
 //!
-//! Only lengths are decoded, by the opcode maps of the Intel manual (volume 2, appendix A).
+//! Of x86-64 lengths are decoded, by the opcode maps of the Intel manual (volume 2, appendix A), and a few opcodes.
 
 /// Longest x86 instruction, bytes.
 const LONGEST: usize = 15;
+/// Most instructions before a Go function has compared its stack's end.
+const MOST_PROLOGUE: usize = 8;
 
 /// Whether an instruction begins `offset` bytes behind the start of `code`, where one does; `None` when
 /// the bytes before it are no instructions that are known.
@@ -14,6 +17,91 @@ pub fn begins_at(code: &[u8], offset: usize) -> Option<bool> {
         at += length(code.get(at..)?)?;
     }
     Some(at == offset)
+}
+
+/// An address that an instruction puts into a register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reference {
+    /// The address itself, relative to the instruction.
+    Address(u64),
+    /// The address, as a constant.
+    Constant(u64),
+    /// What lies at this address.
+    Slot(u64),
+}
+
+/// The addresses that the instructions of `code`, which is loaded at `address`, put into registers, as far as they are
+/// known instructions.
+#[must_use]
+pub fn references(code: &[u8], address: u64) -> Vec<Reference> {
+    each(code).filter_map(|(at, instruction)| reference(instruction, address.wrapping_add(at as u64))).collect()
+}
+
+/// Where the instructions of a function begin that return from it; `None` when some of its code is no instruction that
+/// is known.
+#[must_use]
+pub fn returns(code: &[u8]) -> Option<Vec<usize>> {
+    let mut end = 0;
+    let found = each(code).inspect(|(at, one)| end = at + one.len()).filter(|(_, one)| is_return(one));
+    let found: Vec<usize> = found.map(|(at, _)| at).collect();
+    (end == code.len()).then_some(found)
+}
+
+/// Where a Go function goes on once its stack is found to be large enough; `None` where it does not look. Until there it may
+/// start over, each time that its stack has been moved.
+#[must_use]
+pub fn behind_stack_check(code: &[u8]) -> Option<usize> {
+    let mut compared = false;
+    for (at, instruction) in each(code).take(MOST_PROLOGUE) {
+        if compared && is_below(instruction) {
+            return Some(at + instruction.len());
+        }
+        compared = is_stack_check(instruction);
+    }
+    None
+}
+
+/// `cmp %rsp,0x10(%r14)` and `cmp %r12,0x10(%r14)`: the goroutine's limit (`stackguard0` of runtime.g).
+fn is_stack_check(instruction: &[u8]) -> bool {
+    cfg!(target_arch = "x86_64") && matches!(instruction, [0x49 | 0x4d, 0x3b, 0x66, 0x10])
+}
+
+/// `jbe`.
+fn is_below(instruction: &[u8]) -> bool {
+    matches!(instruction, [0x76, _] | [0x0f, 0x86, ..])
+}
+
+/// The instructions of `code`, each with where it begins, up to the first that is not known.
+fn each(code: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = code.get(at..)?;
+        let instruction = rest.get(..length(rest)?)?;
+        at += instruction.len();
+        Some((at - instruction.len(), instruction))
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn reference(instruction: &[u8], address: u64) -> Option<Reference> {
+    x86::reference(instruction, address)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn reference(_: &[u8], _: u64) -> Option<Reference> {
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+fn is_return(instruction: &[u8]) -> bool {
+    x86::is_return(instruction)
+}
+
+/// `ret`, and its forms that check a signed address.
+#[cfg(not(target_arch = "x86_64"))]
+fn is_return(instruction: &[u8]) -> bool {
+    let word = instruction.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+    word.is_some_and(|word| word & 0xffff_fc1f == 0xd65f_0000 || matches!(word, 0xd65f_0bff | 0xd65f_0fff))
 }
 
 /// Bytes of the instruction at the start of `code`.
@@ -63,6 +151,42 @@ mod x86 {
         const fn wide_constant(self) -> usize {
             if self.wide { 8 } else { self.constant() }
         }
+    }
+
+    /// An instruction from its opcode on, and whether its operands have 64 bits.
+    fn from_opcode(instruction: &[u8]) -> Option<(bool, &[u8])> {
+        let prefix = |b: &u8| matches!(b, 0x26 | 0x2e | 0x36 | 0x3e | 0x64..=0x67 | 0xf0 | 0xf2 | 0xf3);
+        let start = instruction.iter().position(|b| !prefix(b))?;
+        match instruction.get(start..)? {
+            [rex @ 0x40..=0x4f, rest @ ..] => Some((rex & 8 != 0, rest)),
+            rest => Some((false, rest)),
+        }
+    }
+
+    /// The address that an instruction puts into a register: `lea`, and `mov` of a constant or from memory whose place
+    /// is relative to the instruction.
+    pub fn reference(instruction: &[u8], address: u64) -> Option<super::Reference> {
+        use super::Reference::{Address, Constant, Slot};
+        let (wide, code) = from_opcode(instruction)?;
+        let signed = |bytes: &[u8]| bytes.first_chunk().map(|b| i64::from(i32::from_le_bytes(*b)) as u64);
+        let behind = address.wrapping_add(instruction.len() as u64);
+        match *code {
+            [0x8d, operands, ref rest @ ..] if wide && operands & 0xc7 == 5 => {
+                Some(Address(behind.wrapping_add(signed(rest)?)))
+            }
+            [0x8b, operands, ref rest @ ..] if wide && operands & 0xc7 == 5 => {
+                Some(Slot(behind.wrapping_add(signed(rest)?)))
+            }
+            [0xb8..=0xbf, ref rest @ ..] if rest.len() == 4 => Some(Constant(signed(rest)? & 0xffff_ffff)),
+            [0xb8..=0xbf, ref rest @ ..] => Some(Constant(u64::from_le_bytes(*rest.first_chunk()?))),
+            [0xc7, operands, ref rest @ ..] if wide && operands & 0xf8 == 0xc0 => Some(Constant(signed(rest)?)),
+            _ => None,
+        }
+    }
+
+    /// `ret`, near and far, with any prefix.
+    pub fn is_return(instruction: &[u8]) -> bool {
+        from_opcode(instruction).is_some_and(|(_, code)| matches!(code, [0xc2 | 0xc3 | 0xca | 0xcb, ..]))
     }
 
     /// Bytes of the instruction at the start of `code`; `None` for what is none in 64-bit mode.
@@ -213,6 +337,28 @@ mod tests {
             assert_eq!(x86::length(&code[..code.len() - 1]), None, "{code:x?} cut short");
         }
         assert_eq!(x86::length(&[0x06]), None);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn returns_and_addresses() {
+        use Reference::{Address, Constant, Slot};
+        // lea 0x10(%rip),%rax; mov 0x20(%rip),%rdx; mov $0x401136,%eax; lea 0x8(%rsp),%rdi; repz ret; ret $8
+        let code: &[&[u8]] = &[
+            &[0x48, 0x8d, 0x05, 0x10, 0, 0, 0],
+            &[0x48, 0x8b, 0x15, 0x20, 0, 0, 0],
+            &[0xb8, 0x36, 0x11, 0x40, 0],
+            &[0x48, 0x8d, 0x7c, 0x24, 8],
+            &[0xf3, 0xc3],
+            &[0xc2, 8, 0],
+        ];
+        let code = code.concat();
+        assert_eq!(references(&code, 0x1000), [Address(0x1017), Slot(0x102e), Constant(0x40_1136)]);
+        assert_eq!(returns(&code), Some(vec![24, 26]));
+        // cmp 0x10(%r14),%rsp; jbe; push %rbp
+        let go = [0x49, 0x3b, 0x66, 0x10, 0x0f, 0x86, 1, 2, 3, 4, 0x55];
+        assert_eq!((behind_stack_check(&go), behind_stack_check(&go[4..])), (Some(10), None));
+        assert_eq!(returns(&[0xc3, 0x06]), None, "code that is not known may hold another");
     }
 
     #[test]

@@ -65,8 +65,8 @@ impl Symbols {
     }
 }
 
-/// A symbol whose name still lies in the file: address, name, size.
-type Borrowed<'f> = (u64, &'f str, u64);
+/// A symbol whose name still lies in the file: address, name, size, and whether it is an indirect function.
+type Borrowed<'f> = (u64, &'f str, u64, bool);
 
 /// The symbols of one file: most stand in both of its tables.
 #[derive(Default)]
@@ -80,7 +80,12 @@ struct Found<'f> {
 fn distinct(mut found: Vec<Borrowed<'_>>) -> impl Iterator<Item = FunctionSymbol> {
     found.sort_unstable();
     found.dedup_by(|a, b| (a.0, a.1) == (b.0, b.1));
-    found.into_iter().map(|(address, name, size)| FunctionSymbol { name: Arc::from(name), address, size })
+    found.into_iter().map(|(address, name, size, indirect)| FunctionSymbol {
+        name: Arc::from(name),
+        address,
+        size,
+        indirect,
+    })
 }
 
 impl<'f> Found<'f> {
@@ -102,7 +107,7 @@ impl<'f> Found<'f> {
             if *left == 0 {
                 return;
             }
-            list.push((address, name, symbol.st_size(endian)));
+            list.push((address, name, symbol.st_size(endian), symbol.st_type() == elf::STT_GNU_IFUNC));
         }
     }
 }

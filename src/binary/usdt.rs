@@ -7,11 +7,13 @@
 mod arguments;
 
 use object::read::elf::ElfFile64;
-use object::{Endianness, Object, ObjectSection};
+use object::{Endianness, Object, ObjectSection, ReadCache};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::elf::{Segment, file_offset};
 use crate::model::target::UsdtArgument;
+use crate::regular;
 
 pub use arguments::{ArgumentError, arguments_arm64, arguments_x86_64};
 
@@ -51,6 +53,15 @@ impl UsdtSite {
         };
         parsed.into_iter().map_while(Result::ok).collect()
     }
+}
+
+/// Whether a file is a binary with sites; nothing but its sections is read.
+#[must_use]
+pub fn is_in(path: &Path) -> bool {
+    let Ok(file) = regular::open(path) else { return false };
+    let cache = ReadCache::new(&file);
+    let elf = ElfFile64::<Endianness, _>::parse(&cache);
+    elf.is_ok_and(|elf| elf.section_by_name(".note.stapsdt").is_some_and(|notes| notes.size() > 0))
 }
 
 /// All sites of a binary; notes that make no sense are left out.

@@ -1,12 +1,16 @@
 //! `probescope check`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use super::script::ScriptArgs;
 use super::{CliError, World};
 use crate::lang::diagnostic::has_errors;
+use crate::lang::typed::Program;
 use crate::lang::typed::dump::dump;
+use crate::model::render;
+use crate::model::target::Target;
 use crate::output::diagnostics::render_all;
 use crate::session::front;
 
@@ -39,8 +43,32 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let found = compilation.diagnostics;
     let text = render_all(&script.source, &found, world.colour());
     std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)?;
-    if let Some(compiled) = compilation.output.filter(|_| args.types) {
-        std::io::stdout().write_all(dump(&compiled.program).as_bytes()).map_err(CliError::stdout)?;
+    if let Some(compiled) = compilation.output {
+        let mut told = several_places(&compiled.program);
+        if args.types {
+            told.push_str(&dump(&compiled.program));
+        }
+        std::io::stdout().write_all(told.as_bytes()).map_err(CliError::stdout)?;
     }
     Ok(if has_errors(&found) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Functions of programs that are probed in several places: an indirect one in all of its implementations.
+fn several_places(program: &Program) -> String {
+    let mut places: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
+    for target in program.probes.iter().flat_map(|probe| &probe.targets) {
+        if let Target::Uprobe { path, symbol, file_offset, .. } = target {
+            places.entry((path, symbol)).or_default().insert(*file_offset);
+        }
+    }
+    let several = places.into_iter().filter(|(_, offsets)| offsets.len() > 1);
+    let told = several.map(|((path, symbol), offsets)| {
+        let (path, symbol) = (render::neutralise(path), render::neutralise(symbol));
+        format!(
+            "note: {symbol} of {path} is probed in {} places: the implementations of an indirect function, of which each \
+             process runs one, or functions of one name\n",
+            offsets.len()
+        )
+    });
+    told.collect()
 }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use super::{CliError, World};
 use crate::kernel::{Absence, Kernel};
 use crate::probe::catalogue::Catalogue;
-use crate::probe::search::Search;
-use crate::probe::{describe, listing};
+use crate::probe::search::{MOST, Search};
+use crate::probe::{describe, listing, user};
 
 /// List probes, with their arguments when asked, and the kernel's types.
 ///
@@ -115,13 +115,21 @@ fn exact(pattern: &str, kernel: &Kernel) -> Result<listing::Listing, CliError> {
 }
 
 fn fuzzy(pattern: &str, kernel: &Kernel) -> listing::Listing {
-    if let Some(lines) = crate::probe::user::probes(pattern, kernel) {
+    let typed = &*user::joined(pattern, kernel);
+    if let Some(lines) = user::probes(typed, kernel) {
         return listing::Listing { lines, absences: Vec::new() };
     }
     let catalogue = Catalogue::build(kernel);
-    let results = Search::default().search(&catalogue, pattern, 0);
+    let results = Search::default().search(&catalogue, typed, 0);
     let line = |hit: crate::probe::search::Hit| listing::Line { name: hit.name.to_string(), absence: hit.absence };
-    listing::Listing { lines: results.hits.into_iter().map(line).collect(), absences: Vec::new() }
+    let mut lines: Vec<listing::Line> = results.hits.into_iter().map(line).collect();
+    let mut running = user::Running::default();
+    let named = user::probes_of_named(typed, kernel, running.programs(kernel));
+    lines.splice(0..0, named);
+    let mut seen = std::collections::HashSet::new();
+    lines.retain(|line| seen.insert(line.name.clone()));
+    lines.truncate(MOST);
+    listing::Listing { lines, absences: Vec::new() }
 }
 
 /// The best of a fuzzy search, as a hint.

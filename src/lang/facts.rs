@@ -360,9 +360,14 @@ fn simple_target(point: &str) -> Result<Target, Refusal> {
         }
         ("kprobe" | "k", Some(f), None) => Ok(kprobe(f, false)),
         ("kretprobe" | "kr", Some(f), None) => Ok(kprobe(f, true)),
-        ("uprobe" | "u", Some(path), Some(symbol)) => {
-            Ok(Target::Uprobe { path: path.into(), symbol: symbol.into(), file_offset: 4096, ret: false, pid: None })
-        }
+        ("uprobe" | "u", Some(path), Some(symbol)) => Ok(Target::Uprobe {
+            path: path.into(),
+            symbol: symbol.into(),
+            file_offset: 4096,
+            ret: false,
+            exits: [].into(),
+            pid: None,
+        }),
         ("tracepoint" | "t", Some(category), Some(event)) => {
             Ok(Target::Tracepoint { category: category.into(), event: event.into() })
         }

@@ -71,6 +71,9 @@ pub enum Target {
         file_offset: u64,
         /// At return instead of entry.
         ret: bool,
+        /// Offsets in the file of the function's return instructions, each of which is probed, where the kernel's
+        /// return probe would crash the program; empty elsewhere.
+        exits: Arc<[u64]>,
         /// Only this process.
         pid: Option<u32>,
     },

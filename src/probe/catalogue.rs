@@ -11,6 +11,7 @@ mod worth;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use part::{Part, PartBuilder, Signs, mask};
+pub(super) use sources::require;
 
 use crate::kernel::{Absence, Kernel};
 

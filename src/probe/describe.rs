@@ -10,9 +10,13 @@ mod tests;
 
 use std::sync::Arc;
 
+use super::defined::Defined;
+use super::expand::entries;
+use super::find::{Found, find};
 use super::perf;
-use super::point::{self, PointPattern};
+use super::point::{self, PointPattern, UprobePlace};
 use super::providers;
+use crate::binary::elf::Binary;
 use crate::kernel::{Absence, Feature, Kernel};
 
 /// How a script prints a field.
@@ -86,7 +90,28 @@ pub fn arguments(name: &str, kernel: &Kernel) -> Vec<String> {
     }
     let pattern = point::parse(name.trim_end_matches(':')).ok();
     let fields = pattern.as_ref().map(|p| fields::listed(p, kernel)).unwrap_or_default();
-    fields.into_iter().map(|f| f.declaration).collect()
+    let several = pattern.as_ref().and_then(|p| implementations(p, kernel)).map(|count| {
+        format!("// an indirect function: {count} implementations, one of which a process runs; all are probed")
+    });
+    several.into_iter().chain(fields.into_iter().map(|f| f.declaration)).collect()
+}
+
+/// How many implementations an indirect function of a program has.
+fn implementations(pattern: &PointPattern, kernel: &Kernel) -> Option<usize> {
+    let (_, binary, function) = function_of(pattern, kernel)?;
+    let function = binary.function(&function).filter(|f| f.indirect)?;
+    binary.implementations(function).ok().map(|all| all.len())
+}
+
+/// The function that a probe of one program names, with the file that it is in.
+fn function_of(pattern: &PointPattern, kernel: &Kernel) -> Option<(Found, Arc<Binary>, Arc<str>)> {
+    let PointPattern::Uprobe { binary, place: UprobePlace::Symbol { name, offset: 0 }, .. } = pattern else {
+        return None;
+    };
+    let file = find(binary, kernel, None).ok()?.into_iter().next()?;
+    let opened = kernel.binary(&file.open).ok()?;
+    let function = Arc::clone(&opened.function(name.as_str())?.name);
+    Some((file, opened, function))
 }
 
 fn about(pattern: &PointPattern, kernel: &Kernel) -> String {
@@ -158,5 +183,14 @@ fn absence(pattern: &PointPattern, kernel: &Kernel) -> Option<Absence> {
         PointPattern::Iter { .. } => Feature::Iter,
         _ => return None,
     };
-    kernel.features().require(feature).err()
+    let own = match pattern {
+        PointPattern::Tracepoint { category, event } => {
+            Defined::now(kernel).absence(&(category.as_str().into(), event.as_str().into()))
+        }
+        PointPattern::Uprobe { ret, .. } => function_of(pattern, kernel)
+            .and_then(|(file, binary, name)| entries::absence(&file, &binary, binary.function(&name)?, *ret)),
+        _ => None,
+    };
+    let require = |feature: Feature| kernel.features().require(feature).err();
+    require(feature).or(own).or_else(|| require(Feature::Rights))
 }

@@ -1,12 +1,13 @@
 //! Probes by pattern, as `list` prints them.
 
-use super::catalogue::{Catalogue, ProbeKind};
-use super::expand::{ExpandError, ExpandOptions, expand};
+use super::catalogue::{Catalogue, ProbeKind, require};
+use super::expand::{ExpandError, ExpandOptions, entries, expand};
 use super::glob::Glob;
 use super::name::target_name;
 use super::perf;
 use super::point::{self, PointPattern, Provider, UprobePlace};
 use super::providers;
+use crate::binary::elf::FunctionSymbol;
 use crate::kernel::btf::{Btf, BtfType, TypeId};
 use crate::kernel::{Absence, Feature, Kernel};
 use crate::probe::find::find;
@@ -142,7 +143,7 @@ fn of_providers(kernel: &Kernel, providers: impl Iterator<Item = &'static str>, 
             }
             "software" => events(&mut listing, "software", perf::SOFTWARE, glob, None),
             "hardware" => {
-                let absence = kernel.features().require(Feature::PerfHardware).err();
+                let absence = require(kernel, Feature::PerfHardware);
                 events(&mut listing, "hardware", perf::HARDWARE, glob, absence.as_ref());
             }
             "begin" | "end" => add(&mut listing, std::iter::once(provider.to_owned()), &Glob::new("*"), None),
@@ -216,8 +217,8 @@ fn user(pattern: &str, kernel: &Kernel, pid: Option<u32>) -> Result<Listing, Exp
     let pattern = pattern.map_err(|e| ExpandError::Refused { message: e.message, hint: e.hint.unwrap_or_default() })?;
     let mut listing = Listing::default();
     let (binary, absence) = match &pattern {
-        PointPattern::Uprobe { binary, .. } => (binary, kernel.features().require(Feature::Uprobe).err()),
-        PointPattern::Usdt { binary, .. } => (binary, kernel.features().require(Feature::Usdt).err()),
+        PointPattern::Uprobe { binary, .. } => (binary, require(kernel, Feature::Uprobe)),
+        PointPattern::Usdt { binary, .. } => (binary, require(kernel, Feature::Usdt)),
         _ => return Ok(listing),
     };
     for file in find(binary, kernel, pid)? {
@@ -228,21 +229,27 @@ fn user(pattern: &str, kernel: &Kernel, pid: Option<u32>) -> Result<Listing, Exp
             Err(error) => return Err(error.into()),
         };
         let path = file.path.display();
-        let mut names: Vec<String> = match &pattern {
+        let mut lines: Vec<Line> = match &pattern {
             PointPattern::Usdt { provider, name, .. } => {
                 let wanted = |p: &str, n: &str| provider.as_ref().is_none_or(|g| g.matches(p)) && name.matches(n);
                 let sites = opened.usdt_sites().iter().filter(|s| wanted(&s.provider, &s.name));
-                sites.map(|s| format!("usdt:{path}:{}:{}", s.provider, s.name)).collect()
+                let line = |name: String| Line { name, absence: absence.clone() };
+                sites.map(|s| line(format!("usdt:{path}:{}:{}", s.provider, s.name))).collect()
             }
-            PointPattern::Uprobe { place: UprobePlace::Symbol { name, .. }, .. } => {
+            PointPattern::Uprobe { place: UprobePlace::Symbol { name, .. }, ret, .. } => {
                 let functions = opened.functions().iter().filter(|f| name.matches(&f.name));
-                functions.map(|f| format!("{}:{path}:{}", pattern.provider(), f.name)).collect()
+                let own = |f: &FunctionSymbol| absence.clone().or_else(|| entries::absence(&file, &opened, f, *ret));
+                let line = |f: &FunctionSymbol| Line {
+                    name: format!("{}:{path}:{}", pattern.provider(), f.name),
+                    absence: own(f),
+                };
+                functions.map(line).collect()
             }
             _ => Vec::new(),
         };
-        names.sort_unstable();
-        names.dedup();
-        listing.lines.extend(names.into_iter().map(|name| Line { name, absence: absence.clone() }));
+        lines.sort_by(|a, b| a.name.cmp(&b.name));
+        lines.dedup_by(|a, b| a.name == b.name);
+        listing.lines.append(&mut lines);
     }
     Ok(listing)
 }

@@ -77,11 +77,14 @@ pub fn joined(typed: &str, kernel: &Kernel) -> String {
     if !first.contains(':') && (is_provider || is_library()) { words.join(":") } else { typed.to_owned() }
 }
 
-/// The functions and static probes of what is named without a provider: `libssl:SSL_read`, `bash:readline`, the name
+/// The functions and static probes of what is named without a provider: `libssl:SSL_read`, `bash readline`, the name
 /// of a running process. Empty when nothing has the name.
 #[must_use]
 pub fn probes_of_named(typed: &str, kernel: &Kernel, running: &[Process]) -> Vec<Line> {
-    let Some((name, place)) = typed.trim().split_once(':') else { return Vec::new() };
+    // Words stand for the parts of an attach point: `bash readline`.
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    let typed = if words.len() > 1 && !typed.contains(':') { words.join(":") } else { typed.trim().to_owned() };
+    let Some((name, place)) = typed.split_once(':') else { return Vec::new() };
     if name.is_empty() || name.contains('*') || Provider::find(name).is_some() {
         return Vec::new();
     }

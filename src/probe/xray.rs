@@ -6,6 +6,7 @@ use super::expand::{ExpandError, ExpandOptions, expand};
 use super::name::target_name;
 use super::point::{self, Provider};
 use crate::kernel::{Feature, Kernel};
+use crate::model::target::Target;
 
 /// Functions that are attached one by one, where the kernel has no links to many: each takes it milliseconds.
 const MOST_ALONE: usize = 300;
@@ -66,6 +67,18 @@ pub fn xray(pattern: &str, kernel: &Kernel) -> Result<Xray, XrayError> {
     let parsed = point::parse(&format!("{entry}:{rest}")).map_err(|_| refused())?;
     let targets = expand(&parsed, kernel, &ExpandOptions::default())?;
     let functions = targets.len();
+    // Functions in Go go on on other threads, and those that return twice have no one time.
+    let timeless = entry == "uprobe"
+        && point::parse(&format!("{exit}:{rest}")).is_ok_and(|parsed| {
+            let of = |target: &Target| matches!(target, Target::Uprobe { exits, .. } if !exits.is_empty());
+            expand(&parsed, kernel, &ExpandOptions::default()).map_or(true, |all| all.iter().any(of))
+        });
+    if timeless {
+        let note = "calls alone: how long functions take can't be told where a goroutine goes on on another thread, or \
+                    where a function returns twice";
+        let points = [format!("{entry}:{rest}"), String::new()];
+        return Ok(Xray { script: script(pattern, points, functions), functions, note: Some(note.to_owned()) });
+    }
     let has_links = kernel.features().has(if entry == "kprobe" { Feature::KprobeMulti } else { Feature::UprobeMulti });
     let (points, functions, note) = if has_links || functions <= MOST_ALONE {
         ([format!("{entry}:{rest}"), format!("{exit}:{rest}")], functions, None)
@@ -105,6 +118,12 @@ fn script(pattern: &str, [entry, exit]: [String; 2], functions: usize) -> String
     }
     let config = if settings.is_empty() { settings } else { format!("config = {{\n{settings}}}\n\n") };
     let bits = fineness(functions);
+    if exit.is_empty() {
+        return format!(
+            "// X-ray of {pattern}: how often each function is called, and its last arguments.\n\
+             {config}{entry}\n{{\n    @calls[func] = count();\n    @arguments[func] = (arg0, arg1, arg2);\n}}\n"
+        );
+    }
     format!(
         "// X-ray of {pattern}: how often each function is called, how long it takes, its last arguments and result.\n\
          {config}{entry}\n{{\n    \

@@ -6,6 +6,7 @@ mod documents;
 mod endings;
 mod engine;
 mod faces;
+mod go;
 mod hostile;
 mod language_server;
 mod layouts;

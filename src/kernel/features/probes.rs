@@ -120,7 +120,14 @@ impl Evidence<'_> {
                 "TIMERLAT_TRACER",
                 "trace timer:hrtimer_expire_entry and sched:sched_wakeup in a script",
             )),
-            Feature::UserEvents if tracefs.join("user_events_data").exists() => Ok(()),
+            Feature::UserEvents if tracefs.join("user_events_data").exists() => {
+                let reason = "the kernel has them, and runs no program on them";
+                Err(Absence::new(
+                    feature.name(),
+                    reason,
+                    "`perf record -e user_events:NAME` reads them; use usdt probes",
+                ))
+            }
             Feature::UserEvents => Err(self.unset(feature, "USER_EVENTS", "use usdt probes")),
             _ if self.readme.contains("hist trigger") => Ok(()),
             _ => Err(self.unset(feature, "HIST_TRIGGERS", "use hist() in a script")),

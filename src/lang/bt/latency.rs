@@ -12,7 +12,7 @@ use crate::lang::source::{SourceText, Span};
 use crate::probe::point::Provider;
 
 /// Bytes that a return takes off the stack: the address behind the call.
-const RETURN_ADDRESS: u32 = if cfg!(target_arch = "x86_64") { 8 } else { 0 };
+pub const RETURN_ADDRESS: u64 = if cfg!(target_arch = "x86_64") { 8 } else { 0 };
 
 /// What tells threads apart; idle ones by their processor.
 pub const THREAD: &str = "(tid != 0 ? (uint64)tid : (uint64)cpu + 0x100000000)";
@@ -166,7 +166,7 @@ impl Kept {
 
 /// What an entry and a return do.
 fn by_stack(map: &str) -> (String, [String; 2]) {
-    let key = format!("(uint64)tid, reg(\"sp\") - {RETURN_ADDRESS}");
+    let key = "(uint64)tid, reg(\"sp\") - __return_address";
     let entry = format!("{map}[(uint64)tid, reg(\"sp\")] = nsecs;");
     let exit = format!("$__latency = nsecs - {map}[{key}]; delete({map}, ({key}));");
     (entry, [format!("has_key({map}, ({key}))"), exit])

@@ -432,9 +432,14 @@ pub(crate) fn shape_of(pattern: &PointPattern) -> Option<Target> {
         PointPattern::Fentry { function, exit, .. } => {
             Target::Fentry { module: "".into(), function: plain(function), btf_id: 0, exit: *exit }
         }
-        PointPattern::Uprobe { ret, .. } => {
-            Target::Uprobe { path: "".into(), symbol: "".into(), file_offset: 0, ret: *ret, pid: None }
-        }
+        PointPattern::Uprobe { ret, .. } => Target::Uprobe {
+            path: "".into(),
+            symbol: "".into(),
+            file_offset: 0,
+            ret: *ret,
+            exits: [].into(),
+            pid: None,
+        },
         PointPattern::Usdt { .. } => Target::Usdt {
             path: "".into(),
             provider: "".into(),

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use super::ProbeKind;
 use super::part::{Part, PartBuilder};
-use crate::binary::elf::Binary;
+use crate::binary::elf::{Binary, FunctionSymbol};
 use crate::kernel::btf::{Btf, BtfType};
 use crate::kernel::{Absence, Feature, Kernel};
+use crate::probe::defined::Defined;
+use crate::probe::expand::entries;
 use crate::probe::expand::functions::is_generated;
 use crate::probe::expand::programs::unusable_iterator;
-use crate::probe::find::mapped_files;
+use crate::probe::find::{Found, mapped_files};
 use crate::probe::perf;
 use crate::probe::providers;
 
@@ -35,6 +37,12 @@ const COMMON_LIBRARIES: &[&str] = &["libc", "ld-linux-x86-64", "ld-linux-aarch64
 /// Libraries whose functions are listed without being asked for; those of other binaries are found by `NAME:`.
 const FUNCTION_LIBRARIES: &[&str] = &["libc", "libssl"];
 
+/// Why nothing of a kind can be attached: what the kernel lacks, else the user's rights.
+pub(in crate::probe) fn require(kernel: &Kernel, feature: Feature) -> Option<Absence> {
+    let of = |feature: Feature| kernel.features().require(feature).err();
+    of(feature).or_else(|| of(Feature::Rights))
+}
+
 /// Parts that hold a kind; they may hold related kinds too, which callers filter.
 pub(super) fn of_kind(kernel: &Kernel, kind: ProbeKind) -> Answer {
     match kind {
@@ -56,7 +64,8 @@ pub(super) fn of_kind(kernel: &Kernel, kind: ProbeKind) -> Answer {
 fn semantic(kernel: &Kernel) -> Answer {
     let mut part = PartBuilder::with_capacity(64);
     for row in providers::rows() {
-        let absence = providers::resolve(row, kernel).err().map_or(0, |absence| part.absence(&absence));
+        let absence = providers::resolve(row, kernel).err().or_else(|| require(kernel, Feature::Rights));
+        let absence = absence.map_or(0, |absence| part.absence(&absence));
         part.push(ProbeKind::Special, &[row.provider, ":", row.name], absence, false);
     }
     Ok(vec![part.finish()])
@@ -69,6 +78,7 @@ fn special(kernel: &Kernel) -> Answer {
 
 fn special_part(kernel: &Kernel, timers: bool, events: bool) -> Part {
     let mut part = PartBuilder::with_capacity(64);
+    let rights = require(kernel, Feature::Rights).map_or(0, |a| part.absence(&a));
     if timers {
         let usual = [
             "begin",
@@ -80,14 +90,15 @@ fn special_part(kernel: &Kernel, timers: bool, events: bool) -> Part {
             "self:signal:SIGUSR1",
         ];
         for name in usual {
-            part.push(ProbeKind::Special, &[name], 0, false);
+            part.push(ProbeKind::Special, &[name], rights, false);
         }
     }
     if events {
+        let absence = require(kernel, Feature::PerfSoftware).map_or(0, |a| part.absence(&a));
         for e in perf::SOFTWARE {
-            part.push(ProbeKind::Software, &["software:", e.name], 0, false);
+            part.push(ProbeKind::Software, &["software:", e.name], absence, false);
         }
-        let absence = kernel.features().require(Feature::PerfHardware).err().map_or(0, |a| part.absence(&a));
+        let absence = require(kernel, Feature::PerfHardware).map_or(0, |a| part.absence(&a));
         for e in perf::HARDWARE {
             part.push(ProbeKind::Hardware, &["hardware:", e.name], absence, false);
         }
@@ -98,9 +109,12 @@ fn special_part(kernel: &Kernel, timers: bool, events: bool) -> Part {
 fn tracepoints(kernel: &Kernel) -> Answer {
     let all = kernel.tracepoints()?;
     let mut part = PartBuilder::with_capacity(all.len());
-    let absence = kernel.features().require(Feature::Tracepoint).err().map_or(0, |a| part.absence(&a));
-    for (category, event) in all {
-        part.push(ProbeKind::Tracepoint, &["tracepoint:", category, ":", event], absence, false);
+    let all_absent = require(kernel, Feature::Tracepoint).map_or(0, |a| part.absence(&a));
+    let defined = Defined::now(kernel);
+    for name in all {
+        let own = defined.absence(name).filter(|_| all_absent == 0);
+        let absence = own.map_or(all_absent, |own| part.absence(&own));
+        part.push(ProbeKind::Tracepoint, &["tracepoint:", &name.0, ":", &name.1], absence, false);
     }
     Ok(vec![part.finish()])
 }
@@ -108,7 +122,7 @@ fn tracepoints(kernel: &Kernel) -> Answer {
 fn raw_tracepoints(kernel: &Kernel) -> Answer {
     let btf = kernel.btf()?;
     let mut part = PartBuilder::with_capacity(1024);
-    let absence = kernel.features().require(Feature::RawTracepoint).err().map_or(0, |a| part.absence(&a));
+    let absence = require(kernel, Feature::RawTracepoint).map_or(0, |a| part.absence(&a));
     add_raw(&mut part, btf, absence);
     for module in kernel.modules_with_btf() {
         if let Ok(btf) = kernel.module_btf(&module) {
@@ -139,7 +153,7 @@ fn kprobes(kernel: &Kernel) -> Answer {
 fn functions(kernel: &Kernel, forms: &[(ProbeKind, &str)]) -> Part {
     let names = function_names(kernel);
     let mut part = PartBuilder::with_capacity(names.len() * forms.len());
-    let absence = kernel.features().require(Feature::Kprobe).err().map_or(0, |a| part.absence(&a));
+    let absence = require(kernel, Feature::Kprobe).map_or(0, |a| part.absence(&a));
     for (kind, prefix) in forms {
         for name in &names {
             part.push(*kind, &[prefix, name], absence, is_generated(name));
@@ -180,7 +194,7 @@ fn trampolines(kernel: &Kernel, forms: &[(ProbeKind, &str)]) -> Answer {
     let listed: Option<std::collections::HashSet<&str>> =
         kernel.functions().ok().map(|table| table.iter().map(|f| f.name).collect());
     let mut part = PartBuilder::with_capacity(60_000 * forms.len());
-    let absence = kernel.features().require(Feature::Fentry).err().map_or(0, |a| part.absence(&a));
+    let absence = require(kernel, Feature::Fentry).map_or(0, |a| part.absence(&a));
     for (module, btf) in &modules {
         let mut names: Vec<&str> = btf
             .own_functions()
@@ -211,7 +225,7 @@ fn parameters(btf: &Btf, function: crate::kernel::btf::TypeId) -> u32 {
 fn iterators(kernel: &Kernel) -> Answer {
     let btf = kernel.btf()?;
     let mut part = PartBuilder::with_capacity(32);
-    let absence = kernel.features().require(Feature::Iter).err().map_or(0, |a| part.absence(&a));
+    let absence = require(kernel, Feature::Iter).map_or(0, |a| part.absence(&a));
     // Each kind's context is a struct of this name (`DEFINE_BPF_ITER_FUNC`, include/linux/bpf.h).
     let mut kinds: Vec<&str> = btf.own_structs().filter_map(|(name, _)| name.strip_prefix("bpf_iter__")).collect();
     // `bpf_iter__task__safe_trusted` and its like are notes to the verifier.
@@ -231,7 +245,7 @@ fn iterators(kernel: &Kernel) -> Answer {
 fn common_libraries(kernel: &Kernel) -> Answer {
     let cache = kernel.libraries(Path::new(crate::binary::cache::PATH));
     let mut part = PartBuilder::with_capacity(64);
-    let absence = kernel.features().require(Feature::Usdt).err().map_or(0, |a| part.absence(&a));
+    let absence = require(kernel, Feature::Usdt).map_or(0, |a| part.absence(&a));
     let paths =
         COMMON_LIBRARIES.iter().filter_map(|name| cache.find(name)).map(|p| p.canonicalize().unwrap_or(p.into()));
     for path in paths {
@@ -242,20 +256,30 @@ fn common_libraries(kernel: &Kernel) -> Answer {
     Ok(vec![part.finish()])
 }
 
+/// The reason for one function, where it can't be probed though others of its kind can.
+fn of_function(part: &mut PartBuilder, all: u8, (file, binary, function): (&Found, &Binary, &FunctionSymbol)) -> u8 {
+    if all != 0 || !function.indirect {
+        return all;
+    }
+    entries::absence(file, binary, function, false).map_or(0, |own| part.absence(&own))
+}
+
 /// Functions of the libraries that people ask for by name, which scripts name so, too: `uprobe:libc:malloc`.
 #[allow(clippy::unnecessary_wraps, reason = "sources have one signature, and most can fail")]
 fn library_functions(kernel: &Kernel) -> Answer {
     let cache = kernel.libraries(Path::new(crate::binary::cache::PATH));
     let mut part = PartBuilder::with_capacity(8192);
-    let absence = kernel.features().require(Feature::Uprobe).err().map_or(0, |a| part.absence(&a));
+    let absence = require(kernel, Feature::Uprobe).map_or(0, |a| part.absence(&a));
     for library in FUNCTION_LIBRARIES {
         let path = cache.find(library).map(|p| p.canonicalize().unwrap_or(p.into()));
-        let Some(Ok(binary)) = path.map(|path| kernel.binary(&path)) else { continue };
+        let Some(file) = path.map(|path| Found { open: path.clone(), path }) else { continue };
+        let Ok(binary) = kernel.binary(&file.open) else { continue };
         let mut last = "";
         for function in binary.functions() {
             // Names that begin with an underscore are the library's own affair; `uprobe:libc:__` lists them.
             let is_inner = function.name.starts_with('_') || is_generated(&function.name);
             if &*function.name != last && !is_inner {
+                let absence = of_function(&mut part, absence, (&file, &binary, function));
                 part.push(ProbeKind::Uprobe, &["uprobe:", library, ":", &function.name], absence, false);
             }
             last = &function.name;
@@ -279,13 +303,17 @@ pub(super) fn process(kernel: &Kernel, pid: u32) -> Part {
     let mut part = PartBuilder::with_capacity(256);
     let program = std::fs::read_link(kernel.roots().proc.join(pid.to_string()).join("exe")).unwrap_or_default();
     let files: Vec<PathBuf> = mapped_files(kernel, pid);
+    let statics = require(kernel, Feature::Usdt).map_or(0, |a| part.absence(&a));
+    let functions = require(kernel, Feature::Uprobe).map_or(0, |a| part.absence(&a));
     for path in files {
         let Ok(binary) = Binary::open(&path, &[]) else { continue };
-        add_usdt(&mut part, &path, &binary, 0);
+        add_usdt(&mut part, &path, &binary, statics);
         if path == program {
             let text = path.to_string_lossy();
+            let file = Found { open: path.clone(), path: path.clone() };
             for f in binary.functions() {
-                part.push(ProbeKind::Uprobe, &["uprobe:", &text, ":", &f.name], 0, is_generated(&f.name));
+                let absence = of_function(&mut part, functions, (&file, &binary, f));
+                part.push(ProbeKind::Uprobe, &["uprobe:", &text, ":", &f.name], absence, is_generated(&f.name));
             }
         }
     }

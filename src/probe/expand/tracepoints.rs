@@ -4,29 +4,43 @@ use std::sync::Arc;
 
 use super::{ExpandError, Expander, no_match};
 use crate::kernel::btf::Btf;
+use crate::kernel::tracefs::EventName;
 use crate::kernel::{Feature, KernelError};
 use crate::model::target::Target;
+use crate::probe::defined::Defined;
 use crate::probe::glob::Glob;
 use crate::probe::{renamed, suggest};
 
 impl Expander<'_> {
     pub(super) fn tracepoints(&self, category: &Glob, event: &Glob) -> Result<Vec<Target>, ExpandError> {
+        let defined = Defined::now(self.kernel);
+        let target = |(category, event): &EventName| Target::Tracepoint {
+            category: Arc::clone(category),
+            event: Arc::clone(event),
+        };
         if category.is_wild() || event.is_wild() {
             let all = self.kernel.tracepoints()?.iter();
             let matching = all.filter(|(c, e)| category.matches(c) && event.matches(e));
-            let targets: Vec<_> = matching
-                .map(|(category, event)| Target::Tracepoint {
-                    category: Arc::clone(category),
-                    event: Arc::clone(event),
-                })
-                .collect();
-            return if targets.is_empty() { Err(self.no_tracepoint(category, event)) } else { Ok(targets) };
+            let (mut targets, mut absent) = (Vec::new(), None);
+            for name in matching {
+                match defined.absence(name) {
+                    Some(absence) => absent = absent.or(Some(absence)),
+                    None => targets.push(target(name)),
+                }
+            }
+            return match absent {
+                _ if !targets.is_empty() => Ok(targets),
+                Some(absence) => Err(absence.into()),
+                None => Err(self.no_tracepoint(category, event)),
+            };
+        }
+        if let Some(absence) = defined.absence(&(category.as_str().into(), event.as_str().into()))
+            && self.kernel.tracepoint(category.as_str(), event.as_str()).is_ok()
+        {
+            return Err(absence.into());
         }
         match self.kernel.tracepoint(category.as_str(), event.as_str()) {
-            Ok(format) => Ok(vec![Target::Tracepoint {
-                category: Arc::clone(&format.category),
-                event: Arc::clone(&format.event),
-            }]),
+            Ok(format) => Ok(vec![target(&(Arc::clone(&format.category), Arc::clone(&format.event)))]),
             Err(KernelError::NoTracepoint { .. }) => Err(self.no_tracepoint(category, event)),
             Err(other) => Err(other.into()),
         }

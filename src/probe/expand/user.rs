@@ -53,7 +53,8 @@ impl Expander<'_> {
     fn in_bare_code(&self, error: &BinaryError, file: &Found, place: &UprobePlace, ret: bool) -> Option<Target> {
         let (BinaryError::Malformed { .. }, UprobePlace::Address(offset)) = (error, place) else { return None };
         let (path, symbol, pid) = (path_text(file), offset.to_string().into(), self.options.pid);
-        self.options.unsafe_allowed.then_some(Target::Uprobe { path, symbol, file_offset: *offset, ret, pid })
+        let exits = [].into();
+        self.options.unsafe_allowed.then_some(Target::Uprobe { path, symbol, file_offset: *offset, ret, exits, pid })
     }
 
     /// The files that `kind` of probe (`uprobe` or `usdt`) names.
@@ -113,7 +114,11 @@ impl Expander<'_> {
                     });
                 }
                 self.on_instruction(file, binary, symbol, *offset)?;
-                Ok(vec![self.uprobe_at(file, binary, symbol.address.wrapping_add(*offset), shown, ret)?])
+                let at =
+                    |entry: u64| self.uprobe_at(file, binary, entry.wrapping_add(*offset), Arc::clone(&shown), ret);
+                // An offset in an indirect function is one in its resolver.
+                let entries = if *offset == 0 { Self::entries(file, binary, symbol)? } else { vec![symbol.address] };
+                entries.into_iter().map(at).collect()
             }
             UprobePlace::Symbol { name, .. } => {
                 let matching = binary.functions().iter().filter(|f| name.matches(&f.name));
@@ -189,10 +194,25 @@ impl Expander<'_> {
         ret: bool,
     ) -> Result<Vec<Target>, ExpandError> {
         let mut seen = std::collections::HashSet::new();
-        let unique = matching.filter(|f| seen.insert(f.address));
-        let targets: Vec<_> =
-            unique.filter_map(|f| self.uprobe_at(file, binary, f.address, Arc::clone(&f.name), ret).ok()).collect();
-        if targets.is_empty() { Err(no_symbol(file, binary, name, ret)) } else { Ok(targets) }
+        let mut refused = None;
+        let mut targets = Vec::new();
+        for function in matching {
+            let entries = Self::entries(file, binary, function).unwrap_or_else(|refusal| {
+                refused.get_or_insert(refusal);
+                Vec::new()
+            });
+            for entry in entries.into_iter().filter(|entry| seen.insert(*entry)) {
+                match self.uprobe_at(file, binary, entry, Arc::clone(&function.name), ret) {
+                    Ok(target) => targets.push(target),
+                    Err(refusal) => refused = refused.or(Some(refusal)),
+                }
+            }
+        }
+        match refused {
+            _ if !targets.is_empty() => Ok(targets),
+            Some(refusal) => Err(refusal),
+            None => Err(no_symbol(file, binary, name, ret)),
+        }
     }
 
     /// At an address, which is its name.
@@ -212,7 +232,8 @@ impl Expander<'_> {
             message: format!("nothing of {} is loaded at {address:#x}", file.path.display()),
             hint: "give an address as `nm` prints it".into(),
         })?;
-        Ok(Target::Uprobe { path: path_text(file), symbol, file_offset, ret, pid: self.options.pid })
+        let exits = if ret { Self::exits(file, binary, address)? } else { [].into() };
+        Ok(Target::Uprobe { path: path_text(file), symbol, file_offset, ret, exits, pid: self.options.pid })
     }
 
     pub(super) fn usdt(&self, binary: &Glob, provider: Option<&Glob>, name: &Glob) -> Result<Vec<Target>, ExpandError> {

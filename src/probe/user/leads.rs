@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::{Process, taken_apart};
+use crate::binary::usdt;
 use crate::kernel::Kernel;
+use crate::probe::find::find;
+use crate::probe::glob::Glob;
 
 /// Most that are named.
 const MOST: usize = 60;
@@ -50,8 +53,18 @@ pub fn leads(typed: &str, kernel: &Kernel, running: &[Process]) -> Vec<Lead> {
     if provider.is_some() {
         found.extend(libraries(shown, word, kernel));
     }
+    if provider == Some("usdt") {
+        found.retain(|lead| has_static_probes(&lead.name, kernel));
+    }
     found.truncate(MOST);
     found
+}
+
+/// Whether the binary of a lead has a probe that its authors put there; what can't be read has none.
+fn has_static_probes(name: &str, kernel: &Kernel) -> bool {
+    let binary = name.split(':').nth(1).unwrap_or_default();
+    let found = find(&Glob::new(binary), kernel, None).unwrap_or_default();
+    found.into_iter().next().is_some_and(|file| usdt::is_in(&file.open))
 }
 
 fn told(process: &Process) -> String {
@@ -102,7 +115,7 @@ mod tests {
         };
         assert_eq!(names("bashful"), ["uprobe:/opt/bashful:"]);
         assert_eq!(names("bash"), ["uprobe:/usr/bin/bash:", "uprobe:/opt/bashful:"]);
-        assert_eq!(names("usdt:bas"), ["usdt:/usr/bin/bash:", "usdt:/opt/bashful:"]);
+        assert_eq!(names("usdt:bas"), [""; 0], "neither has a static probe");
         assert_eq!(names("uprobe:").len(), 2, "each program once");
         assert!(names("ba").is_empty() && names("uprobe:bash:re").is_empty() && names("kprobe:bash").is_empty());
         let told = &leads("bash", &kernel, &running)[0];

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crate::lang::bt::ast;
 use crate::lang::bt::builtins::argument_number;
+use crate::lang::bt::latency::RETURN_ADDRESS;
 use crate::lang::codes::check::{NOT_IN_PROBE, UNKNOWN_NAME};
 use crate::lang::source::Span;
 use crate::lang::typed::{Builtin, Clock, Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
+use crate::model::target::Target;
 
 use crate::lang::bt::check::calls::context;
 use crate::lang::bt::check::checker::Checker;
@@ -59,6 +61,7 @@ pub const BUILTINS: &[BuiltinInfo] = &[
     by("username", username),
     by("curtask", curtask),
     by("latency", latency),
+    by("__return_address", return_address),
     by("ppid", |_c, s| context::task_call("ppid", s)),
     by("pcomm", |_c, s| context::task_call("pcomm", s)),
     by("leader_comm", |c, s| leader(c, "comm", s)),
@@ -137,7 +140,7 @@ fn own_name(c: &Checker<'_>, name: &str) -> Option<String> {
     if c.maps.all().iter().any(|m| m.written && *m.name == map) {
         return Some(map);
     }
-    if let Some(crate::model::target::Target::Tracepoint { category, event }) = c.frame.targets.first() {
+    if let Some(Target::Tracepoint { category, event }) = c.frame.targets.first() {
         let fields = c.types.facts.tracepoint(category, event).ok()?;
         return fields.iter().any(|f| *f.name == *name).then(|| format!("args.{name}"));
     }
@@ -173,6 +176,18 @@ fn curtask(c: &mut Checker<'_>, span: Span) -> Expr {
 fn latency(c: &mut Checker<'_>, span: Span) -> Expr {
     let help = "uretprobe, kretprobe, fexit and tracepoint:syscalls:sys_exit_... probes have it, all of a probe's points of one kind";
     absent::not_here(c, "latency", span, Some(help))
+}
+
+/// Part of `latency` in programs: what a return has taken off the stack. Calls that end at return instructions are not
+/// timed: a goroutine may go on on another thread and another stack, and what returns twice has no one time.
+fn return_address(c: &mut Checker<'_>, span: Span) -> Expr {
+    let untimed = |target: &Target| matches!(target, Target::Uprobe { exits, .. } if !exits.is_empty());
+    if c.frame.targets.iter().any(untimed) {
+        let message = "`latency` of a function in Go, or of one that returns twice, can't be told: it may go on on another \
+                       thread or stack";
+        return c.error_expr(NOT_IN_PROBE, span, message.to_owned());
+    }
+    Expr::new(ExprKind::Int(RETURN_ADDRESS), Type::U64, span)
 }
 
 fn usermode(c: &mut Checker<'_>, span: Span) -> Expr {
@@ -222,11 +237,11 @@ fn probe(c: &mut Checker<'_>, span: Span) -> Expr {
 
 fn probetype(c: &mut Checker<'_>, span: Span) -> Expr {
     let text: Arc<str> = match c.frame.targets.first() {
-        Some(crate::model::target::Target::PerfEvent { kind: 1, .. }) => "software".into(),
-        Some(crate::model::target::Target::PerfEvent { .. }) => "hardware".into(),
-        Some(crate::model::target::Target::Bench(_)) => "bench".into(),
+        Some(Target::PerfEvent { kind: 1, .. }) => "software".into(),
+        Some(Target::PerfEvent { .. }) => "hardware".into(),
+        Some(Target::Bench(_)) => "bench".into(),
         // bpftrace's word for probes that stand for no place.
-        Some(crate::model::target::Target::Begin | crate::model::target::Target::End) => "special".into(),
+        Some(Target::Begin | Target::End) => "special".into(),
         _ => c.frame.kind.name().into(),
     };
     string(&text, span)

@@ -140,6 +140,23 @@ fn files(facts: &dyn Facts, process: u32, module: &str) -> Vec<String> {
     if files.is_empty() && module != "*" { vec![module.to_owned()] } else { files }
 }
 
+/// The places of one function, which follow each other: an indirect one has several.
+#[derive(Default)]
+struct Numbers {
+    function: Arc<str>,
+    next: usize,
+}
+
+impl Numbers {
+    fn of(&mut self, function: &Arc<str>) -> usize {
+        if self.function != *function {
+            *self = Self { function: Arc::clone(function), next: 0 };
+        }
+        self.next += 1;
+        self.next - 1
+    }
+}
+
 fn of_user(
     facts: &dyn Facts,
     process: u32,
@@ -165,15 +182,17 @@ fn of_user(
         for (own, kind, point) in points {
             match facts.expand(&point) {
                 Ok(targets) => {
+                    let mut numbers = Numbers::default();
                     for (mut target, _) in targets {
                         let Target::Uprobe { symbol, .. } = &target else { continue };
+                        let number = numbers.of(symbol);
                         let symbol = symbol.split('+').next().unwrap_or("");
                         if !chosen(function, symbol) {
                             continue;
                         }
                         let full = format!("{provider}:{}:{symbol}:{own}", base_name(&file)).into();
                         is_in_process(&mut target, process);
-                        found.push(Found::new(Some(target), full, kind));
+                        found.push(Found { number, ..Found::new(Some(target), full, kind) });
                     }
                 }
                 Err(refusal) => why = Some(refusal.message),
