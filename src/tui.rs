@@ -9,6 +9,7 @@ pub mod action;
 pub mod cast;
 pub mod catalogue;
 pub mod columns;
+pub mod command;
 pub mod demo;
 pub mod discard;
 pub mod document;

@@ -107,6 +107,15 @@ fn features(kernel: &Arc<Kernel>, no_trial: bool) -> Vec<Row<'_>> {
     kernel.features().iter().map(row).collect()
 }
 
+/// What of this program answers all the same where a feature is absent.
+const fn instead(feature: Feature) -> Option<&'static str> {
+    match feature {
+        Feature::Kprobe => Some("for `why-failed`: `probescope run syserrors`; for `xray`: uprobes, `run syslatency`"),
+        Feature::PerfHardware => Some("for what CPUs are kept by: `probescope latency`"),
+        _ => None,
+    }
+}
+
 fn table(kernel: &Kernel, rows: &[Row<'_>]) -> String {
     let mut text = String::new();
     for (name, value) in facts(kernel) {
@@ -115,7 +124,10 @@ fn table(kernel: &Kernel, rows: &[Row<'_>]) -> String {
     text.push('\n');
     for row in rows {
         let answer = match (row.absence, &row.trial) {
-            (Some(absence), _) => format!("no   {}\n{:<27}{}", absence.reason, "", absence.remedy),
+            (Some(absence), _) => {
+                let instead = instead(row.feature).map_or_else(String::new, |i| format!("; {i}"));
+                format!("no   {}\n{:<27}{}{instead}", absence.reason, "", absence.remedy)
+            }
             (None, Some(Trial::Works)) => "works".to_owned(),
             (None, Some(Trial::Refused { reason })) => format!("listed but refused: {reason}"),
             (None, Some(Trial::Untried { reason })) => format!("yes  not tried: {reason}"),

@@ -75,7 +75,12 @@ fn errno(text: &str) -> Result<u16, String> {
 
 impl From<FailuresError> for CliError {
     fn from(error: FailuresError) -> Self {
-        Self::Refused(error.to_string())
+        match error {
+            FailuresError::Absent(_) => Self::Refused(format!(
+                "{error}; which calls fail, of whom and with which error, is told without them by `probescope run syserrors`"
+            )),
+            _ => Self::Refused(error.to_string()),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::store::file::RecordingInfo;
 use crate::tracer::script::compilation::Given;
 use crate::tracer::script::info;
 use crate::tui::catalogue::Catalogue;
-use crate::tui::files::Latest;
+use crate::tui::files::{Latest, saved_scripts};
 use crate::tui::journal::LogFile;
 use crate::tui::panes::editor::vi;
 use crate::tui::panes::latency::baseline::Baselines;
@@ -30,6 +30,7 @@ use crate::tui::run::{Ending, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{Layer, Reader, State};
 use crate::tui::terminal::Terminal;
+use crate::tui::text::counted;
 use crate::tui::used::Used;
 
 mod folders;
@@ -181,6 +182,11 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
         state.theme = chosen;
     }
     let layouts = layouts(&mut state, world, state_folder.as_deref());
+    state.saved = state_folder.as_deref().map(saved_scripts).unwrap_or_default().into();
+    if args.file().is_none() && args.program.is_none() && opened.is_none() && !state.saved.is_empty() {
+        let many = counted(state.saved.len() as u64, "script");
+        state.tell(Severity::Info, format!("{many} saved without a name before: Ctrl-O lists them"));
+    }
     match (&recovery, args.file()) {
         _ if opened.is_some() || args.program.is_some() => {}
         (Ok(folder), Some(path)) => recovery::offer(&mut state, folder.adopt(path, &text).into_iter().collect()),

@@ -138,7 +138,7 @@ fn table(args: &Args, maps: &[MapSnapshot]) -> String {
     }
     let mut out = format!(
         "{:>10} {:>10} {:>10} {:>10} {:>10}  {:<32} {:<16} {}\n",
-        "CALLS", "TIMED", "P50 us", "P99 us", "MAX us", "FUNCTION", "RESULT", "ARGUMENTS"
+        "CALLS", "TIMED", "P50 µs", "P99 µs", "MAX µs", "FUNCTION", "RESULT", "ARGUMENTS"
     );
     for row in rows.iter().take(args.top) {
         let _ = writeln!(

@@ -45,8 +45,8 @@ pub fn arguments(list: &[Argument]) -> String {
 #[must_use]
 pub fn time(ns: u64) -> String {
     match ns {
-        0..100_000 => format!("{:.1} us", ns as f64 / 1e3),
-        100_000..10_000_000 => format!("{:.0} us", ns as f64 / 1e3),
+        0..100_000 => format!("{:.1} µs", ns as f64 / 1e3),
+        100_000..10_000_000 => format!("{:.0} µs", ns as f64 / 1e3),
         _ => format!("{:.0} ms", ns as f64 / 1e6),
     }
 }

@@ -19,8 +19,8 @@ fn percent(part: u64, whole: u64) -> f64 {
 #[must_use]
 pub fn time(ns: u64) -> String {
     match ns {
-        0..10_000 => format!("{:.2} us", ns as f64 / 1e3),
-        10_000..10_000_000 => format!("{:.0} us", ns as f64 / 1e3),
+        0..10_000 => format!("{:.2} µs", ns as f64 / 1e3),
+        10_000..10_000_000 => format!("{:.0} µs", ns as f64 / 1e3),
         10_000_000..10_000_000_000 => format!("{:.0} ms", ns as f64 / 1e6),
         _ => format!("{:.1} s", ns as f64 / 1e9),
     }

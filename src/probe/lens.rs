@@ -165,6 +165,24 @@ impl Composite {
     }
 }
 
+/// What a clause of a probe can read, in two kinds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arguments {
+    /// Arguments that have members.
+    pub roots: Vec<Composite>,
+    /// The others: numbers, texts, arrays.
+    pub plain: Vec<Plain>,
+}
+
+/// An argument without members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plain {
+    /// How a script reaches it: `args.filename`.
+    pub access: String,
+    /// Its type as C writes it.
+    pub ty: String,
+}
+
 /// Why there is nothing to open.
 #[derive(Debug, thiserror::Error)]
 pub enum LensError {
@@ -196,6 +214,26 @@ pub fn roots(name: &str, kernel: &Kernel) -> Result<Vec<Composite>, LensError> {
     let roots: Vec<Composite> =
         fields.iter().filter_map(|field| Composite::of_type(&field.ty, &field.access, kernel).ok()).collect();
     if roots.is_empty() { Err(LensError::NoArguments(name.to_owned())) } else { Ok(roots) }
+}
+
+/// All arguments of a probe, or the type itself where `name` is one.
+///
+/// # Errors
+/// When there are none.
+pub fn arguments(name: &str, kernel: &Kernel) -> Result<Arguments, LensError> {
+    let name = name.trim();
+    if !name.contains(':') {
+        return Ok(Arguments { roots: roots(name, kernel)?, plain: Vec::new() });
+    }
+    let mut arguments = Arguments::default();
+    for field in describe::describe(name, kernel).fields {
+        match Composite::of_type(&field.ty, &field.access, kernel) {
+            Ok(whole) => arguments.roots.push(whole),
+            Err(_) => arguments.plain.push(Plain { access: field.access, ty: field.ty }),
+        }
+    }
+    let is_empty = arguments.roots.is_empty() && arguments.plain.is_empty();
+    if is_empty { Err(LensError::NoArguments(name.to_owned())) } else { Ok(arguments) }
 }
 
 fn find(btf: &Btf, name: &str) -> Option<TypeId> {
@@ -239,6 +277,15 @@ mod tests {
         assert!(task.open("args.p->comm").is_none());
         let value = Composite::of_type("struct task_struct", "", &kernel).unwrap();
         assert_eq!(access(&value.fields(), "comm").as_deref(), Some("comm"));
+    }
+
+    #[test]
+    fn arguments_without_members_are_listed_beside_those_that_have_some() {
+        let kernel = kernel();
+        let of = arguments("tracepoint:syscalls:sys_enter_openat", &kernel).unwrap();
+        let plain: Vec<&str> = of.plain.iter().map(|plain| plain.access.as_str()).collect();
+        assert!(of.roots.is_empty() && plain.contains(&"args.filename") && plain.contains(&"args.flags"), "{of:?}");
+        assert!(arguments("nosuch:probe", &kernel).is_err());
     }
 
     #[test]

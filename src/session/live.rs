@@ -3,7 +3,7 @@
 //!
 //! Threads: the starter (compiles, loads and attaches, newest text of a script first, so that a bad script never
 //! disturbs a running one; it tells the session only), the session (owns the running traces and alone tells the
-//! face), one drain for each trace, and one that detaches what is over.
+//! face), one drain for each trace, one that reads what a trace's command writes, and one that detaches what is over.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -21,6 +21,7 @@ use crate::tracer::script::compilation::{Compiler, Given};
 use crate::tracer::task::{Target, TaskTracer};
 use crate::tracer::{Control, TraceId, Tracer, latency, task};
 
+mod command;
 mod desk;
 mod running;
 mod starter;
@@ -146,6 +147,14 @@ impl SessionHandle {
     /// What each script may take of the CPUs' time from now on: those that run (`traces`), and those to come.
     pub fn set_budget(&self, traces: &[TraceId], budget: Option<Budget>) {
         self.desk.set_budget(budget);
+        for trace in traces {
+            let _ = self.mail.send(Mail::Control(*trace, Control::Budget(budget)));
+        }
+    }
+
+    /// What one script may take of it from now on, whatever the others may; `traces` of it run.
+    pub fn limit(&self, script: ScriptId, traces: &[TraceId], budget: Option<Budget>) {
+        self.desk.limit(script, budget);
         for trace in traces {
             let _ = self.mail.send(Mail::Control(*trace, Control::Budget(budget)));
         }

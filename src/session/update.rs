@@ -71,6 +71,13 @@ pub enum Update {
         /// How.
         ending: Ending,
     },
+    /// What the command of a trace (`-c`) has written, or how it has ended.
+    Command {
+        /// Which trace.
+        trace: TraceId,
+        /// What.
+        told: CommandTold,
+    },
     /// Something to tell the user that belongs to no place in the script.
     Notice {
         /// Of which trace; [`TraceId::SESSION`] for none.
@@ -79,6 +86,27 @@ pub enum Update {
         text: String,
     },
 }
+
+/// What is told of a command that runs with a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandTold {
+    /// Lines, without their line breaks, as it wrote them: faces neutralise control characters.
+    Lines(Vec<CommandLine>),
+    /// It has ended, in plain words: `exit code 0`, `ended by signal 15`.
+    Ended(String),
+}
+
+/// A line that a command wrote, at most [`MOST_OF_LINE`] bytes of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// To its standard error.
+    pub is_error: bool,
+    /// The text.
+    pub text: String,
+}
+
+/// Bytes of a command's line that are kept; what is longer is broken there.
+pub const MOST_OF_LINE: usize = 4096;
 
 /// How a trace ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

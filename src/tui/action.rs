@@ -27,6 +27,8 @@ pub enum Action {
     Table(Table),
     /// An intent that one kind of pane has, by its name there.
     Named(&'static str),
+    /// A process was chosen, by its number.
+    Process(u32),
     /// What rows of the events must contain.
     Filter(String),
     /// Stay with the script that is worked on now, or follow it again.
@@ -174,6 +176,8 @@ pub enum App {
     AllowUnsafe(bool),
     /// Compile and attach the script as it is, and leave its file alone.
     RunUnsaved,
+    /// The same, with leave to change the traced system.
+    RunWithLeave,
     /// Save under a new name.
     SaveAs,
     /// Detach; views stay.

@@ -12,7 +12,7 @@ use crate::lang::service::{Completion, ServiceEnv};
 use crate::lang::source::SourceText;
 use crate::probe::catalogue::Background;
 use crate::probe::describe::describe;
-use crate::probe::lens::{self, Composite};
+use crate::probe::lens::{self, Arguments, Composite};
 use crate::probe::listing::Line;
 use crate::probe::search::{MOST, Search};
 use crate::probe::user::{self, Lead, Running};
@@ -162,13 +162,16 @@ impl Finder for Catalogue {
         xray(pattern, &self.kernel).map_err(|error| error.in_full())
     }
 
-    fn lens(&mut self, probe: &str) -> Result<Vec<Composite>, String> {
-        let own = lens::roots(probe, &self.kernel);
+    fn lens(&mut self, probe: &str) -> Result<Arguments, String> {
+        let own = lens::arguments(probe, &self.kernel);
         // The task that runs has members in every probe.
         let task = Composite::of_type("struct task_struct *", "curtask", &self.kernel);
         match (own, task) {
-            (Ok(own), task) => Ok(own.into_iter().chain(task).collect()),
-            (Err(_), Ok(task)) => Ok(vec![task]),
+            (Ok(mut own), task) => {
+                own.roots.extend(task);
+                Ok(own)
+            }
+            (Err(_), Ok(task)) => Ok(Arguments { roots: vec![task], plain: Vec::new() }),
             (Err(why), Err(_)) => Err(why.to_string()),
         }
     }

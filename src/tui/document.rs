@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::command::CommandOutput;
 use super::panes::editor::assist::Assist;
 use super::panes::editor::text::Editor;
 use super::panes::maps::views::MapViews;
@@ -10,6 +11,7 @@ use super::trace::Trace;
 use crate::lang::front::FrontEnd;
 use crate::lang::front_end;
 use crate::lang::source::SourceText;
+use crate::model::budget::Budget;
 use crate::session::update::{Revision, ScriptId, TraceId};
 use crate::tracer::script::compilation::Given;
 
@@ -47,12 +49,18 @@ pub struct Document {
     pub file: File,
     /// Its parameters and options.
     pub given: Given,
+    /// What its text would do to the traced system, in words, which it was not given leave to.
+    pub wants_leave: Option<String>,
     /// The user was asked for its parameters.
     pub answered: bool,
     /// Its maps.
     pub maps: MapViews,
     /// What runs.
     pub trace: Trace,
+    /// What its probes may take of the CPUs' time, where that is its own and not the session's.
+    pub budget: Option<Option<Budget>>,
+    /// What the command that runs with it writes.
+    pub command: CommandOutput,
     /// All its traces so far.
     pub traces: Vec<TraceId>,
     /// The trace of the last submitted text.
@@ -81,9 +89,12 @@ impl Document {
             assist: Assist::default(),
             file,
             given: Given::default(),
+            wants_leave: None,
             answered: false,
             maps: MapViews::default(),
             trace: Trace::default(),
+            budget: None,
+            command: CommandOutput::default(),
             traces: Vec::new(),
             submitted_as: TraceId::SESSION,
             checked: (0, "".into()),

@@ -11,7 +11,7 @@ use super::inspector::{Inspect, Inspected};
 use crate::lang::service::Completion;
 use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
-use crate::probe::lens::Composite;
+use crate::probe::lens::Arguments;
 use crate::probe::xray::Xray;
 use crate::session::rerun::{Answered, Asked};
 use crate::session::update::{Revision, ScriptId, TraceId, Update};
@@ -70,6 +70,8 @@ pub enum Effect {
     },
     /// The text is saved: the copy for emergencies can go.
     Discard(Option<PathBuf>),
+    /// Complete the path of a file that is being typed.
+    CompletePath(String),
     /// Read a script to open it in a tab.
     Open {
         /// Which; a new one without a name when absent.
@@ -81,6 +83,15 @@ pub enum Effect {
     Stop(TraceId),
     /// What traces may take of the CPUs' time: those that run, and those to come.
     SetBudget(Vec<TraceId>, Option<Budget>),
+    /// What one script may take of it, whatever the others may.
+    Limit {
+        /// The script.
+        script: ScriptId,
+        /// Its traces that run.
+        traces: Vec<TraceId>,
+        /// How much.
+        budget: Option<Budget>,
+    },
     /// Start a latency meter.
     Measure {
         /// Number of its trace.
@@ -232,7 +243,7 @@ pub enum Message {
         /// The probe.
         probe: Arc<str>,
         /// Its arguments that have members, or why there are none.
-        roots: Result<Vec<Composite>, String>,
+        roots: Result<Arguments, String>,
     },
     /// An X-ray, or why there is none.
     Xray {
@@ -293,6 +304,15 @@ pub enum Message {
     Opened(Result<Opened, String>),
     /// What became of a script on the recording that is shown.
     Reran(Box<Answered>),
+    /// How a path that is being typed goes on.
+    PathCompleted {
+        /// What was typed.
+        typed: String,
+        /// As far as there is no choice.
+        completed: String,
+        /// Where there is one, the names to choose from.
+        names: Vec<String>,
+    },
     /// The saved layouts.
     Layouts(Vec<String>),
     /// A saved layout.

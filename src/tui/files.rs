@@ -62,6 +62,55 @@ pub fn typed_path(name: &str, home: Option<&Path>) -> PathBuf {
     }
 }
 
+/// Entries of a folder that are looked through for completions, and names that are told.
+const MOST_ENTRIES: usize = 10_000;
+const MOST_NAMES: usize = 20;
+
+/// The path of a name that was typed so far, as far as the files there leave no choice; and the names to choose from, where
+/// there are several.
+#[must_use]
+pub fn complete(typed: &str, home: Option<&Path>) -> (String, Vec<String>) {
+    let (folder, begun) = typed.rsplit_once('/').map_or(("", typed), |(folder, _)| typed.split_at(folder.len() + 1));
+    let path = if folder.is_empty() { PathBuf::from(".") } else { typed_path(folder, home) };
+    let mut found: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(path).into_iter().flatten().flatten().take(MOST_ENTRIES) {
+        let Ok(mut name) = entry.file_name().into_string() else { continue };
+        let is_hidden = name.starts_with('.') && !begun.starts_with('.');
+        if is_hidden || !name.starts_with(begun) || name.chars().any(char::is_control) {
+            continue;
+        }
+        // A link to a folder leads on, too.
+        if entry.path().is_dir() {
+            name.push('/');
+        }
+        found.push(name);
+    }
+    found.sort_unstable();
+    let Some(first) = found.first() else { return (typed.to_owned(), Vec::new()) };
+    let same = found.iter().fold(first.len(), |length, name| {
+        let pairs = first.char_indices().zip(name.chars()).take_while(|((at, a), b)| *at < length && a == b);
+        pairs.last().map_or(0, |((at, c), _)| at + c.len_utf8())
+    });
+    let completed = format!("{folder}{}", &first[..same]);
+    let names = if found.len() > 1 { found.into_iter().take(MOST_NAMES).collect() } else { Vec::new() };
+    (completed, names)
+}
+
+/// Scripts that were saved without a name, in the folder for them, the newest first.
+#[must_use]
+pub fn saved_scripts(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_ENTRIES);
+    let is_script = |path: &Path| path.extension().is_some_and(|end| end == "bt" || end == "d");
+    let mut found: Vec<(std::time::SystemTime, PathBuf)> = entries
+        .filter(|entry| is_script(&entry.path()))
+        .filter_map(|entry| {
+            Some((entry.metadata().ok().filter(std::fs::Metadata::is_file)?.modified().ok()?, entry.path()))
+        })
+        .collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
 /// Longest script that is opened, in bytes.
 pub const LONGEST: u64 = 16 << 20;
 
@@ -185,6 +234,27 @@ mod tests {
             assert_eq!(typed_path(typed, home), Path::new(path), "{typed}");
         }
         assert_eq!(typed_path("~/x.bt", None), Path::new("~/x.bt"));
+    }
+
+    #[test]
+    fn a_path_is_completed_as_far_as_there_is_no_choice() {
+        let folder = std::env::temp_dir().join(format!("probescope-complete-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("deep/er")).unwrap();
+        for name in ["open-a.bt", "open-b.bt", "other.bt", ".hidden"] {
+            std::fs::write(folder.join(name), "x").unwrap();
+        }
+        let of = |typed: &str| {
+            let (completed, names) = complete(&format!("~/{typed}"), Some(&folder));
+            (completed.trim_start_matches("~/").to_owned(), names.join(" "))
+        };
+        assert_eq!(of("ope"), ("open-".to_owned(), "open-a.bt open-b.bt".to_owned()));
+        assert_eq!(of("open-a"), ("open-a.bt".to_owned(), String::new()));
+        assert_eq!(of("d"), ("deep/".to_owned(), String::new()));
+        assert_eq!(of("deep/"), ("deep/er/".to_owned(), String::new()));
+        assert_eq!(of("none"), ("none".to_owned(), String::new()));
+        assert!(!of("").1.contains("hidden") && of(".h").0 == ".hidden");
+        assert_eq!(saved_scripts(&folder).len(), 3);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

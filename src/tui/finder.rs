@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::effect::{Detail, Found, Message};
 use crate::lang::service::Completion;
 use crate::lang::source::SourceText;
-use crate::probe::lens::Composite;
+use crate::probe::lens::Arguments;
 use crate::probe::xray::Xray;
 
 /// What can be asked about probes.
@@ -19,8 +19,8 @@ pub trait Finder: Send + 'static {
     /// Everything about a probe.
     fn describe(&mut self, name: &str) -> Detail;
 
-    /// The arguments of a probe that have members, or why there are none.
-    fn lens(&mut self, _probe: &str) -> Result<Vec<Composite>, String> {
+    /// The arguments of a probe, or why there are none.
+    fn lens(&mut self, _probe: &str) -> Result<Arguments, String> {
         Err("the types of this kernel are not known here".to_owned())
     }
 

@@ -19,6 +19,12 @@ impl Input {
         Self { text: text.to_owned(), at: text.len(), proposed: false }
     }
 
+    /// Starts with text before the cursor and text behind it.
+    #[must_use]
+    pub fn with_cursor(before: &str, behind: &str) -> Self {
+        Self { text: format!("{before}{behind}"), at: before.len(), proposed: false }
+    }
+
     /// Starts with a proposal, which typing replaces and moving the cursor accepts.
     #[must_use]
     pub fn proposing(text: &str) -> Self {

@@ -3,9 +3,11 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::action::{Action, Edit};
+use super::action::{Action, App, Edit};
 use super::panes::{KINDS, Kind, Pane, editor, registered};
 use super::state::{Layer, State};
+use super::time::Time;
+use crate::store::{Direction, Stop};
 
 pub(in crate::tui) mod build;
 pub mod remap;
@@ -215,16 +217,44 @@ fn normal(event: KeyEvent) -> Key {
     Key { code, modifiers }
 }
 
-/// What the line of keys shows, most useful first.
+/// The word for a binding on the line of keys; those that go through time have one while the views are held.
+#[must_use]
+pub fn short(state: &State, binding: &Binding) -> &'static str {
+    if !state.document.trace.paused {
+        return binding.short;
+    }
+    match binding.action {
+        Action::App(App::Pause) => "resume",
+        Action::App(App::Time(time)) => match time {
+            Time::Step(Stop::Event, Direction::Back) => "back",
+            Time::Step(Stop::Event, Direction::Forward) => "on",
+            Time::Step(Stop::Second, Direction::Back) => "1 s back",
+            Time::Step(Stop::Second, Direction::Forward) => "1 s on",
+            Time::Play => "play",
+            Time::Ask => "go to",
+            _ => binding.short,
+        },
+        _ => binding.short,
+    }
+}
+
+/// What the line of keys shows, most useful first: while the views are held, the keys that go through time.
 #[must_use]
 pub fn footer(state: &State) -> Vec<&'static Binding> {
-    let mut shown: Vec<&'static Binding> = Vec::new();
-    for scope in scopes(state) {
+    let scopes = scopes(state);
+    let goes_through_time =
+        |b: &&Binding| matches!(b.action, Action::App(App::Pause | App::Time(_))) && !short(state, b).is_empty();
+    let held = state.document.trace.paused && scopes.contains(&Scope::Output);
+    let mut shown: Vec<&'static Binding> =
+        all().filter(|b| held && b.scope == Scope::Output).filter(goes_through_time).collect();
+    for scope in scopes {
         for binding in all().filter(|b| b.scope == scope && !b.short.is_empty() && !b.keys.is_empty()) {
             // A slash is text inside of a clause; F2 browses the probes there.
             let slash = takes_text(state) && binding.keys.first() == Some(&ch('/'));
             let is_command = state.vi.as_ref().is_some_and(|vi| !vi.is_inserting());
-            if slash && (is_command || !state.document.editor.at_clause_start()) {
+            let is_editor = scope == Scope::Pane(editor::KIND);
+            let is_vis = is_command && is_editor && binding.keys.first().is_some_and(|key| key.code == KeyCode::Esc);
+            if is_vis || slash && (is_command || !state.document.editor.at_clause_start()) {
                 continue;
             }
             if !shown.iter().any(|b| b.short == binding.short) {

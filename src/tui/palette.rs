@@ -1,6 +1,7 @@
 //! The list of commands and bundled scripts: every binding of the key table and every script of the
 //! library, searched by their words; and that of the clauses of these scripts, to be taken into another one.
 
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use fuzzy_matcher::FuzzyMatcher as _;
@@ -28,6 +29,8 @@ pub struct Palette {
     pub selected: usize,
     /// What is listed.
     pub listed: Listed,
+    /// Scripts that were saved without a name, which are listed with the bundled ones.
+    pub saved: Arc<[PathBuf]>,
 }
 
 /// What a palette lists.
@@ -42,6 +45,8 @@ pub enum Listed {
     Clauses,
     /// What clauses can be limited to.
     Scopes(Arc<[Scope]>),
+    /// Processes to watch.
+    Processes(Arc<[Scope]>),
 }
 
 /// Clauses of a bundled script that work together.
@@ -75,10 +80,14 @@ pub enum Entry {
     Export(Exported),
     /// A script to open as a copy.
     Script(Script),
+    /// A script that was saved without a name, to open in a tab.
+    Saved(PathBuf),
     /// Clauses to take into the script.
     Clauses(&'static Clauses),
     /// What clauses are limited to; nothing for everything that runs.
     Scope(Option<Scope>),
+    /// A process to watch, with what is known of it.
+    Process(u32, String),
 }
 
 impl Entry {
@@ -90,6 +99,11 @@ impl Entry {
             Self::Preset(preset) => preset.about.to_owned(),
             Self::Export(exported) => format!("{EXPORT}{}", exported.about()),
             Self::Script(script) => format!("{}: {}", script.name, script.about),
+            Self::Saved(path) => {
+                let name = path.file_stem().unwrap_or_default().to_string_lossy();
+                format!("{name}: saved without a name before, {}", path.display())
+            }
+            Self::Process(_, words) => words.clone(),
             Self::Scope(None) => "everything that runs".to_owned(),
             Self::Scope(Some(scope)) => match scope {
                 Scope::Process { words, .. } => format!("{}  {words}", scope.name()),
@@ -106,24 +120,39 @@ impl Entry {
 }
 
 impl Palette {
+    /// The processes, and the number that is typed where it is that of no process: of a thread.
+    fn processes<'a>(&'a self, scopes: &'a [Scope]) -> impl Iterator<Item = Entry> + 'a {
+        let typed: Option<u32> = self.input.text().trim().parse().ok();
+        let is_typed = |scope: &Scope| matches!(scope, Scope::Process { pid, .. } if Some(*pid) == typed);
+        let thread = typed.filter(|pid| *pid > 0 && !scopes.iter().any(is_typed));
+        let thread = thread.map(|pid| Entry::Process(pid, format!("the process of thread {pid}")));
+        let process = |scope: &Scope| match scope {
+            Scope::Process { pid, words, .. } => Some(Entry::Process(*pid, format!("{}  {words}", scope.name()))),
+            Scope::Group { .. } => None,
+        };
+        scopes.iter().filter_map(process).chain(thread)
+    }
+
     /// The entries that match, best first, with the characters that matched.
     #[must_use]
     pub fn entries(&self) -> Vec<(Entry, Vec<usize>)> {
+        let saved = self.saved.iter().cloned().map(Entry::Saved);
         let all: Box<dyn Iterator<Item = Entry> + '_> = match &self.listed {
             Listed::Clauses => Box::new(CLAUSES.iter().map(Entry::Clauses)),
             Listed::Scopes(scopes) => {
                 Box::new(std::iter::once(None).chain(scopes.iter().cloned().map(Some)).map(Entry::Scope))
             }
-            Listed::Scripts => Box::new(library::scripts().into_iter().map(Entry::Script)),
+            Listed::Processes(scopes) => Box::new(self.processes(scopes)),
+            Listed::Scripts => Box::new(saved.chain(library::scripts().into_iter().map(Entry::Script))),
             Listed::All => {
                 let commands = keys::all().filter(|b| b.in_palette).map(Entry::Command);
                 let presets = PRESETS.iter().map(Entry::Preset);
                 let exports = Exported::all().map(Entry::Export);
                 let scripts = library::scripts().into_iter().map(Entry::Script);
-                Box::new(commands.chain(presets).chain(exports).chain(scripts))
+                Box::new(commands.chain(presets).chain(exports).chain(saved).chain(scripts))
             }
         };
-        let query = self.input.text();
+        let query = self.input.text().trim();
         if query.is_empty() {
             return all.map(|e| (e, Vec::new())).collect();
         }
@@ -131,7 +160,8 @@ impl Palette {
         let mut hits: Vec<_> =
             all.filter_map(|e| matcher.fuzzy_indices(&e.words(), query).map(|(score, at)| (score, e, at))).collect();
         // Of those that fit alike, what stands earlier is meant rather.
-        hits.sort_by_key(|(score, _, at)| (std::cmp::Reverse(*score), at.first().copied()));
+        let is_typed = |entry: &Entry| matches!(entry, Entry::Process(pid, _) if pid.to_string() == query);
+        hits.sort_by_key(|(score, entry, at)| (!is_typed(entry), std::cmp::Reverse(*score), at.first().copied()));
         hits.into_iter().map(|(_, e, at)| (e, at)).collect()
     }
 }

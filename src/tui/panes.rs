@@ -23,6 +23,7 @@ use crate::session::update::ScriptId;
 pub mod bars;
 pub mod browser;
 pub mod chooser;
+pub mod command;
 pub mod editor;
 pub mod events;
 pub mod flame;
@@ -73,6 +74,7 @@ pub static KINDS: &[Registered] = &[
     latency::PANE,
     system::PANE,
     xray::PANE,
+    command::PANE,
     log::PANE,
 ];
 
@@ -146,6 +148,11 @@ pub trait Pane: Any + Debug + Send {
     /// The script that it stays with; without one it shows the script that is worked on.
     fn script(&self) -> Option<ScriptId> {
         None
+    }
+
+    /// Whether it shows figures of its script's trace: its frame says when they are of a part only.
+    fn counts(&self) -> bool {
+        false
     }
 
     /// Brings what must be in sight into sight, after every change and before anything is drawn.

@@ -147,6 +147,8 @@ pub struct State {
     pub latency: Measured,
     /// What the kernel has loaded, while a pane shows it.
     pub loaded: Loaded,
+    /// Scripts that were saved without a name, the newest first.
+    pub saved: Arc<[PathBuf]>,
     /// Probes that were used before.
     pub used: Used,
     /// What clauses from the browser are limited to.
@@ -201,6 +203,7 @@ impl State {
             moment: Moment::default(),
             latency: Measured::default(),
             loaded: Loaded::default(),
+            saved: Arc::default(),
             used: Used::default(),
             scope: None,
             marked_struct: None,

@@ -75,9 +75,16 @@ impl Terminal {
         if !self.ascii {
             return;
         }
-        for cell in &mut drawn.content {
+        let letters: Vec<bool> =
+            drawn.content.iter().map(|cell| cell.symbol().starts_with(char::is_alphabetic)).collect();
+        for (at, cell) in drawn.content.iter_mut().enumerate() {
             if !cell.symbol().is_ascii() {
-                let plain = cell.symbol().chars().next().map_or(' ', plain);
+                let plain = match cell.symbol().chars().next() {
+                    // Before a heading that rows are sorted by it would be read as a letter of it.
+                    Some('↓') if letters.get(at + 1) == Some(&true) => '-',
+                    Some('↑') if letters.get(at + 1) == Some(&true) => '+',
+                    other => other.map_or(' ', plain),
+                };
                 cell.set_char(plain);
             }
         }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::text::short_count;
 use crate::model::stats::{LossCause, ProbeStats, TraceStats};
 use crate::session::update::{CompileFigures, TraceId};
 
@@ -233,6 +234,25 @@ impl Trace {
         self.counts(incomplete).fold(0, u64::saturating_add)
     }
 
+    /// What the figures are a part of: firings were lost, or left out, or a probe was turned off. `None` where they are of
+    /// all that happened.
+    #[must_use]
+    pub fn of_part(&self) -> Option<String> {
+        if let Some(why) = &self.partial {
+            return Some(format!("of a part: {why}"));
+        }
+        match (self.lost(), self.throttled()) {
+            (0, 0) => None,
+            (0, throttled) => Some(format!("of a sample: {} throttled", short_count(throttled as f64))),
+            (lost, 0) => Some(format!("of a part: {} lost", short_count(lost as f64))),
+            (lost, throttled) => Some(format!(
+                "of a part: {} lost, {} throttled",
+                short_count(lost as f64),
+                short_count(throttled as f64)
+            )),
+        }
+    }
+
     fn counts(&self, wanted: impl Fn(LossCause) -> bool) -> impl Iterator<Item = u64> {
         let losses = self.stats.iter().flat_map(|s| &s.losses);
         losses.filter(move |l| l.cause != LossCause::HistoryTrimmed && wanted(l.cause)).map(|l| l.count)
@@ -320,6 +340,18 @@ mod tests {
         assert!(trace.is_over());
         assert_eq!((trace.delivered(), trace.duration_ns()), (500, Some(3_000_000_000)));
         assert_eq!(trace.total_cost_ns(), Some(70_000));
+    }
+
+    #[test]
+    fn figures_tell_what_they_are_a_part_of() {
+        let mut trace = Trace::default();
+        assert_eq!(trace.of_part(), None);
+        trace.take(Arc::new(TraceStats { at_ns: 1, ..TraceStats::default() }));
+        assert_eq!(trace.of_part(), None);
+        trace.take(stats(2, 5, 10, 1_000));
+        assert_eq!(trace.of_part().as_deref(), Some("of a part: 2 lost"));
+        trace.partial = Some("the probe was detached".into());
+        assert_eq!(trace.of_part().as_deref(), Some("of a part: the probe was detached"));
     }
 
     #[test]

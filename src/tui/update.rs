@@ -59,6 +59,7 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Inspected(answer) => {
             browser::heat::told(state, &answer);
             browser::scope::told(state, &answer);
+            latency::update::told(state, &answer);
             state.loaded.take(answer);
             Vec::new()
         }
@@ -109,6 +110,10 @@ pub fn receive(state: &mut State, message: Message) -> Vec<Effect> {
             rerun::answered(state, *answered);
             Vec::new()
         }
+        Message::PathCompleted { typed, completed, names } => {
+            layers::path_completed(state, &typed, &completed, &names);
+            Vec::new()
+        }
         Message::Layouts(names) => windows::offer(state, names),
         Message::Layout { name, text } => windows::read(state, name, text),
         Message::Notice(text) => {
@@ -142,6 +147,7 @@ fn tell(state: &mut State, update: Update) {
         | Update::Attached { trace, .. }
         | Update::Failed { trace, .. }
         | Update::Ended { trace, .. }
+        | Update::Command { trace, .. }
         | Update::Notice { trace, .. } => state.documents().find(|d| d.owns(*trace)).map(|d| d.id),
         // The history is of all traces.
         Update::Trace(_) | Update::Append(_) => None,
@@ -149,6 +155,8 @@ fn tell(state: &mut State, update: Update) {
     match script {
         Some(script) => {
             state.with(script, |state| session::receive(state, update));
+            // Of a script that is not worked on now, the refusal is told and nothing asked.
+            given::ask_leave(state);
         }
         None => session::receive(state, update),
     }

@@ -109,16 +109,14 @@ impl Evidence<'_> {
                 self.configured(feature, "BPF_EVENTS")
             }
             Feature::Osnoise if tracer("osnoise") => Ok(()),
-            Feature::Osnoise => Err(self.unset(
-                feature,
-                "OSNOISE_TRACER",
-                "trace irq, softirq and sched tracepoints on the CPU in a script",
-            )),
+            Feature::Osnoise => {
+                Err(self.unset(feature, "OSNOISE_TRACER", "`probescope latency osnoise` measures the same without it"))
+            }
             Feature::Timerlat if tracer("timerlat") => Ok(()),
             Feature::Timerlat => Err(self.unset(
                 feature,
                 "TIMERLAT_TRACER",
-                "trace timer:hrtimer_expire_entry and sched:sched_wakeup in a script",
+                "`probescope latency timerlat` measures the same without it",
             )),
             Feature::UserEvents if tracefs.join("user_events_data").exists() => {
                 let reason = "the kernel has them, and runs no program on them";

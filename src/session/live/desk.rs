@@ -27,6 +27,8 @@ struct Pending {
     starts: VecDeque<(TraceId, Box<dyn Tracer>)>,
     checks: BTreeMap<ScriptId, (Revision, SourceText)>,
     budget: Option<Budget>,
+    /// Of scripts that have one of their own.
+    budgets: BTreeMap<ScriptId, Option<Budget>>,
     quit: bool,
     given: BTreeMap<ScriptId, Arc<Given>>,
 }
@@ -54,8 +56,14 @@ impl Desk {
         self.lock().budget = budget;
     }
 
-    pub(super) fn budget(&self) -> Option<Budget> {
-        self.lock().budget
+    /// What one script may take of it from now on, whatever the others may.
+    pub(super) fn limit(&self, script: ScriptId, budget: Option<Budget>) {
+        self.lock().budgets.insert(script, budget);
+    }
+
+    pub(super) fn budget(&self, script: ScriptId) -> Option<Budget> {
+        let pending = self.lock();
+        pending.budgets.get(&script).copied().unwrap_or(pending.budget)
     }
 
     /// What a script is given besides its text from now on.

@@ -54,6 +54,7 @@ impl SessionThread<'_> {
                 self.driver.policy.tell(Update::Compiled { trace, diagnostics, figures });
             }
             News::Counted { trace, text } => self.driver.policy.tell(Update::Notice { trace, text }),
+            News::Command { trace, told } => self.driver.policy.tell(Update::Command { trace, told }),
             News::Starting(trace) => self.driver.expect(trace),
             News::Started(newcomer) => self.begin(*newcomer),
             News::Failed { trace, diagnostic, raw_log } => {

@@ -7,7 +7,7 @@ use std::sync::mpsc::SyncSender;
 use std::time::Instant;
 
 use super::desk::{Desk, Order};
-use super::{Mail, SessionOptions};
+use super::{Mail, SessionOptions, command};
 use crate::engine::TraceOptions;
 use crate::lang::codes::run::ASKS_FIRST;
 use crate::lang::diagnostic::Diagnostic;
@@ -17,7 +17,7 @@ use crate::model::target::Target;
 use crate::model::words;
 use crate::session::count;
 use crate::session::driver::outlet;
-use crate::session::update::{Revision, ScriptId};
+use crate::session::update::{CommandTold, Revision, ScriptId};
 use crate::tracer::script::child::Held;
 use crate::tracer::script::compilation::{CompileFigures, Compiled, Given};
 use crate::tracer::script::names::Sources;
@@ -38,6 +38,8 @@ pub(super) enum News {
     Started(Box<Newcomer>),
     /// A tracer could not be started.
     Failed { trace: TraceId, diagnostic: Diagnostic, raw_log: Arc<str> },
+    /// What the command of a trace wrote, or how it ended.
+    Command { trace: TraceId, told: CommandTold },
     /// The session ends.
     Quit,
 }
@@ -128,7 +130,8 @@ impl Starter<'_> {
     /// as it is.
     fn submit(&self, script: ScriptId, trace: TraceId, source: &SourceText, given: Option<&Given>) -> Told {
         let mut began = Instant::now();
-        let child = match self.options.command.as_deref().map(Held::start).transpose() {
+        let start = |line: &str| command::start(line, trace, self.mail.clone());
+        let child = match self.options.command.as_deref().map(start).transpose() {
             Ok(child) => child,
             Err(error) => return self.refused(trace, *Box::from(TracerError::Command(error))),
         };
@@ -145,7 +148,7 @@ impl Starter<'_> {
             began = Instant::now();
         }
         Arc::make_mut(&mut compiled.program).style.bare = true;
-        let tracer = self.tracer(compiled, source, child);
+        let tracer = self.tracer(compiled, script, source, child);
         self.start(began, trace, Some(script), Box::new(tracer))
     }
 
@@ -166,7 +169,7 @@ impl Starter<'_> {
         Some(Diagnostic::error(ASKS_FIRST, many.head, message).help(help))
     }
 
-    fn tracer(&self, compiled: Compiled, source: &SourceText, child: Option<Held>) -> ScriptTracer {
+    fn tracer(&self, compiled: Compiled, script: ScriptId, source: &SourceText, child: Option<Held>) -> ScriptTracer {
         let kernel = &self.options.kernel;
         let names = Sources::of_kernel(kernel, &compiled.program);
         let run = ScriptRun {
@@ -174,7 +177,7 @@ impl Starter<'_> {
             options: TraceOptions {
                 place: self.options.place(),
                 measure: self.options.measure,
-                budget: self.desk.budget(),
+                budget: self.desk.budget(script),
             },
             names,
             child,

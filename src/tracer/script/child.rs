@@ -13,7 +13,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -48,6 +48,19 @@ pub struct Held {
     go: File,
     spawned: Receiver<io::Result<Child>>,
     bond: Sender<()>,
+    /// Who wants to know how it ends.
+    statuses: Option<Sender<ExitStatus>>,
+}
+
+/// What a command writes, where it may not write to the outputs of this process.
+#[derive(Debug)]
+pub struct Captured {
+    /// The reading end of its standard output.
+    pub output: OwnedFd,
+    /// The same of its standard error.
+    pub errors: OwnedFd,
+    /// How it ends, once it has; closed without one when it was never let go.
+    pub ended: Receiver<ExitStatus>,
 }
 
 impl Held {
@@ -57,8 +70,31 @@ impl Held {
         Self::start_words(&words(command)?)
     }
 
+    /// As [`Held::start`], with nothing to read from and with its outputs captured.
+    ///
+    /// # Errors
+    /// As [`Held::start`].
+    pub fn start_captured(command: &str) -> Result<(Self, Captured), ChildError> {
+        let words = words(command)?;
+        let pipe = || {
+            let failed = |e: rustix::io::Errno| ChildError::Run { command: command.to_owned(), source: e.into() };
+            pipe_with(PipeFlags::CLOEXEC).map_err(failed)
+        };
+        let ((output, out), (errors, err)) = (pipe()?, pipe()?);
+        let mut held = Self::start_with(&words, |child| {
+            child.stdin(Stdio::null()).stdout(Stdio::from(out)).stderr(Stdio::from(err));
+        })?;
+        let (statuses, ended) = channel();
+        held.statuses = Some(statuses);
+        Ok((held, Captured { output, errors, ended }))
+    }
+
     /// As [`Held::start`], of words that are split already: the program and its arguments.
     pub fn start_words(words: &[String]) -> Result<Self, ChildError> {
+        Self::start_with(words, |_| {})
+    }
+
+    fn start_with(words: &[String], prepare: impl FnOnce(&mut Command)) -> Result<Self, ChildError> {
         let (name, arguments) = words.split_first().ok_or(ChildError::Empty)?;
         let failed = |source| ChildError::Run { command: name.clone(), source };
         let (pid_in, pid_out) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| failed(e.into()))?;
@@ -67,6 +103,7 @@ impl Held {
         let program = find(name).unwrap_or_else(|| PathBuf::from(os_of(name)));
         let mut child = Command::new(&program);
         child.arg0(os_of(name)).args(arguments.iter().map(|word| os_of(word)));
+        prepare(&mut child);
         hold(&mut child, pid_out, go_in, go_out.as_raw_fd());
         let (result, spawned) = channel();
         let (bond, bound) = channel();
@@ -77,7 +114,7 @@ impl Held {
         match File::from(pid_in).read_exact(&mut pid) {
             Ok(()) => {
                 let (name, pid) = (name.clone(), u32::from_ne_bytes(pid));
-                Ok(Self { name, program, pid, go: go_out.into(), spawned, bond })
+                Ok(Self { name, program, pid, go: go_out.into(), spawned, bond, statuses: None })
             }
             Err(error) => {
                 let source = match spawned.recv() {
@@ -109,14 +146,17 @@ impl Held {
             Ok(result) => result.map_err(failed)?,
             Err(_) => return Err(failed(io::Error::other("the starting thread failed"))),
         };
-        Ok(Running { child, bond: self.bond })
+        Ok(Running { child, bond: self.bond, statuses: self.statuses })
     }
 }
 
 /// Starts the child and stays until its owner is gone: the kernel counts the thread that forked as
 /// the parent, and would end the child together with it.
 fn start_and_stay(mut command: Command, result: &Sender<io::Result<Child>>, bound: &Receiver<()>) {
-    match result.send(command.spawn()) {
+    let spawned = command.spawn();
+    // It holds the writing ends of what is captured, which would never end.
+    drop(command);
+    match result.send(spawned) {
         Ok(()) => {
             let _ = bound.recv();
         }
@@ -166,12 +206,17 @@ pub struct Running {
     /// Keeps the thread that forked it.
     #[allow(dead_code, reason = "only its being dropped matters")]
     bond: Sender<()>,
+    statuses: Option<Sender<ExitStatus>>,
 }
 
 impl Running {
     /// Waits for its end.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait()
+        let status = self.child.wait()?;
+        if let Some(statuses) = self.statuses.take() {
+            let _ = statuses.send(status);
+        }
+        Ok(status)
     }
 
     /// Its status when it has ended.
@@ -277,6 +322,15 @@ mod tests {
     }
 
     #[test]
+    fn outputs_of_a_captured_command_end_with_it() {
+        let (held, captured) = Held::start_captured("sh -c 'echo out; echo err >&2; exit 3'").expect("forks");
+        held.release().expect("runs").wait().expect("ends");
+        let text = |end| io::read_to_string(File::from(end)).expect("text");
+        assert_eq!((text(captured.output).as_str(), text(captured.errors).as_str()), ("out\n", "err\n"));
+        assert_eq!(captured.ended.recv().expect("told").code(), Some(3));
+    }
+
+    #[test]
     fn a_command_that_is_not_there_is_told_at_the_release() {
         let held = Held::start("/nonexistent/program").expect("forks");
         assert!(held.release().is_err());
@@ -297,7 +351,7 @@ mod tests {
     fn a_running_command_ends_with_its_owner() {
         let held = Held::start("sleep 1000").expect("forks");
         let pid = held.pid();
-        let Running { mut child, bond } = held.release().expect("runs");
+        let Running { mut child, bond, .. } = held.release().expect("runs");
         drop(bond);
         assert_eq!(child.wait().expect("ends").signal(), Some(15), "process {pid}");
     }

@@ -301,6 +301,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Input, &[ENTER], Action::Accept, "do it", "Take it", false),
     bind(Scope::Input, &[UP, ctrl('p')], Action::Go(Go::Up), "", "Previous", false),
     bind(Scope::Input, &[DOWN, ctrl('n')], Action::Go(Go::Down), "", "Next", false),
+    bind(Scope::Input, &[TAB], Action::Edit(Edit::Tab), "", "Names of files: complete the path", false),
     bind(Scope::Input, &[ESC, ctrl('c')], Action::Cancel, "back", "Close", false),
     bind(Scope::Reader, &[DOWN, ch('j')], Action::Go(Go::Down), "scroll", "Line down", false),
     bind(Scope::Reader, &[UP, ch('k')], Action::Go(Go::Up), "", "Line up", false),
@@ -352,6 +353,7 @@ pub static BINDINGS: &[Binding] = &[
         false,
     ),
     bind(Scope::Replace, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "stay", "Stay", false),
+    bind(Scope::Always, &[ctrl('q')], Action::App(App::Quit), "", "Leave", false),
     bind(Scope::Always, &[ctrl('l')], Action::App(App::Redraw), "", "Paint the screen anew", true),
     bind(Scope::Always, &[alt('x')], Action::App(App::StopAll), "", "Detach every probe at once", true),
 ];

@@ -241,7 +241,7 @@ fn traced(state: &State, plain: Style, figure: Style, words: Words) -> Vec<Segme
 /// What probes may take, and the firings that were left out to keep it.
 fn budget(state: &State, plain: Style, figure: Style, words: Words) -> Option<Segment> {
     let throttled = state.document.trace.throttled();
-    let budget = state.budget.filter(|_| words == Words::All || throttled > 0)?;
+    let budget = state.document.budget.unwrap_or(state.budget).filter(|_| words == Words::All || throttled > 0)?;
     let mut out = vec![(words.of("budget ", "budget ", "≤").into(), plain), (budget.to_string(), figure)];
     if throttled > 0 {
         let warning = plain.patch(state.theme[Slot::Warning]);
@@ -279,7 +279,7 @@ pub fn footer(state: &State, buf: &mut Buffer, area: Rect) {
 }
 
 fn word(state: &State, binding: &keys::Binding) -> &'static str {
-    if binding.short == "pause" && state.document.trace.paused { "resume" } else { binding.short }
+    keys::short(state, binding)
 }
 
 /// The keys that fit on the line of keys, each with its column.
@@ -365,5 +365,11 @@ pub fn pane_frame(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) -> (Rect, usi
     let title = neutralise(&title);
     let inside = frame(buf, area, ctx.theme(), ctx.focused, &title);
     let taken = if tabbed { tabs(ctx, buf, area) } else { width(&title) + 3 };
+    let counts = ctx.state.panes.get(ctx.pane).is_some_and(super::Pane::counts);
+    if let Some(part) = ctx.document.trace.of_part().filter(|_| counts && area.height > 2 && area.width > 20) {
+        let room = usize::from(area.width).saturating_sub(6);
+        let text = format!(" {} ", fit(&neutralise(&part), room));
+        put(buf, area, 2, usize::from(area.height) - 1, &text, ctx.theme()[Slot::Warning]);
+    }
     (inside, taken)
 }

@@ -120,6 +120,10 @@ impl Pane for EventsPane {
         self.log.is_looking(&state.store)
     }
 
+    fn counts(&self) -> bool {
+        true
+    }
+
     fn script(&self) -> Option<ScriptId> {
         self.pinned
     }

@@ -134,6 +134,10 @@ impl Pane for FlamePane {
         self.feed.is_busy()
     }
 
+    fn counts(&self) -> bool {
+        true
+    }
+
     fn script(&self) -> Option<ScriptId> {
         self.pinned
     }

@@ -102,9 +102,11 @@ impl HeatPane {
         use crate::tui::text::{edge, neutralise};
         let scale = self.feed.scale().unwrap_or(Scale::Keys);
         match row {
-            RowOf::Key(key) => {
-                self.feed.keys().get(usize::from(*key)).map_or_else(String::new, |k| neutralise(k).into_owned())
-            }
+            RowOf::Key(key) => self
+                .feed
+                .keys()
+                .get(usize::from(*key))
+                .map_or_else(String::new, |k| neutralise(&one_line(k)).into_owned()),
             RowOf::Buckets(range) => match (scale.bounds(range.start).0, scale.bounds(range.start).1) {
                 (Some(least), _) => edge(least),
                 (None, Some(end)) => format!("<{}", edge(end)),
@@ -130,6 +132,15 @@ impl HeatPane {
         }
         Table { columns: vec!["from_ns", "to_ns", "key", "least", "below", "value"], rows }
     }
+}
+
+/// A key in one line: a stack's frames stand side by side, the innermost first.
+fn one_line(key: &str) -> String {
+    if !key.contains('\n') {
+        return key.to_owned();
+    }
+    let frames: Vec<&str> = key.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    frames.join(" ").replace("[ ", "[").replace(" ]", "]").replace(" ,", ",")
 }
 
 impl Pane for HeatPane {
@@ -185,6 +196,10 @@ impl Pane for HeatPane {
 
     fn is_busy(&self, _state: &State) -> bool {
         self.feed.is_behind()
+    }
+
+    fn counts(&self) -> bool {
+        true
     }
 
     fn script(&self) -> Option<ScriptId> {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::value::Value;
-use crate::probe::lens::Composite;
+use crate::probe::lens::{Composite, Plain};
 use crate::tui::input::Input;
 
 /// Rows that are shown at most.
@@ -21,8 +21,10 @@ const MOST_ROWS: usize = 20_000;
 pub enum Source {
     /// Types: the members of a probe's arguments.
     Types {
-        /// The arguments.
+        /// The arguments that have members.
         roots: Vec<Composite>,
+        /// The other arguments.
+        plain: Vec<Plain>,
         /// A clause of this probe is made where the cursor is in none.
         probe: Arc<str>,
         /// A path is inserted at the cursor, which stands in a clause of the probe.
@@ -108,7 +110,7 @@ impl Lens {
         let at = self.rows.get(self.selected).map(|row| row.key.clone());
         let filter = self.input.text().trim().to_lowercase();
         self.rows = match &self.source {
-            Source::Types { roots, .. } => types::rows(roots, &self.open, &filter),
+            Source::Types { roots, plain, .. } => types::rows(roots, plain, &self.open, &filter),
             Source::Values { now, before } => {
                 values::rows(now, before.as_ref(), &self.open, &filter, self.only_differences)
             }

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use super::events::EventsPane;
 use super::{Context, Kind, Pane, Registered};
 use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick};
@@ -54,7 +55,10 @@ impl Pane for MapsPane {
     }
 
     fn title(&self, state: &State) -> String {
-        super::pinned_title(PANE.title, self.pinned, state)
+        let title = super::pinned_title(PANE.title, self.pinned, state);
+        // What the events leave out is counted in the kernel, before anybody looks.
+        let hides_own = state.panes.view::<EventsPane>().is_some_and(|events| events.log.hides_own());
+        if hides_own { format!("{title}, own events counted too") } else { title }
     }
 
     fn count(&self, state: &State) -> usize {
@@ -105,6 +109,10 @@ impl Pane for MapsPane {
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
         draw::spot_at(ctx, area, (at.x, at.y))
+    }
+
+    fn counts(&self) -> bool {
+        true
     }
 
     fn script(&self) -> Option<ScriptId> {

@@ -46,6 +46,7 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
         Listed::Scripts => "Open a bundled script",
         Listed::Clauses => "Insert clauses of a bundled script",
         Listed::Scopes(_) => "Limit clauses to",
+        Listed::Processes(_) => "Watch a process: type its name or number",
     };
     let inside = frame(buf, area, theme, true, title);
     input_line(state, &palette.input, "›", buf, inside, 0);
@@ -62,8 +63,9 @@ pub fn draw(state: &State, palette: &Palette, buf: &mut Buffer, body: Rect) {
             Entry::Command(binding) => binding.keys.first().map_or_else(String::new, |key| keys::name(*key)),
             Entry::Preset(_) => "run".to_owned(),
             Entry::Export(_) => "file".to_owned(),
+            Entry::Saved(_) => "saved".to_owned(),
             Entry::Script(_) if palette.listed == Listed::Scripts => String::new(),
-            Entry::Clauses(_) | Entry::Scope(_) => String::new(),
+            Entry::Clauses(_) | Entry::Scope(_) | Entry::Process(..) => String::new(),
             Entry::Script(_) => "script".to_owned(),
         };
         let (plain, words) = (theme[Slot::Overlay], neutralise(&entry.words()).into_owned());

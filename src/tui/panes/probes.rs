@@ -124,7 +124,7 @@ impl Pane for ProbesPane {
         let row = |(i, probe): (usize, &ProbeStats)| {
             let rate = document.trace.probe_rate(i);
             vec![
-                probe.name.as_ref().into(),
+                draw::named(document, i).as_ref().into(),
                 probe.attached.into(),
                 probe.runs.into(),
                 rate.map(|r| r.per_second).into(),
@@ -138,6 +138,10 @@ impl Pane for ProbesPane {
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
         draw::spot_at(self, ctx, area, (at.x, at.y))
+    }
+
+    fn counts(&self) -> bool {
+        true
     }
 
     fn script(&self) -> Option<ScriptId> {

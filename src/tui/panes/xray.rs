@@ -158,6 +158,10 @@ impl Pane for XrayPane {
         draw::spot_at(self, area, at)
     }
 
+    fn counts(&self) -> bool {
+        true
+    }
+
     fn script(&self) -> Option<ScriptId> {
         self.pinned
     }

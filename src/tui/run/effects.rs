@@ -61,6 +61,11 @@ impl Workbench {
                     session.set_budget(&traces, budget);
                 }
             }
+            Effect::Limit { script, traces, budget } => {
+                if let Some(session) = &self.session {
+                    session.limit(script, &traces, budget);
+                }
+            }
             Effect::ClearMap(trace, name) => {
                 if let Some(session) = &self.session {
                     session.clear_map(trace, &name);
@@ -124,6 +129,10 @@ impl Workbench {
             Effect::Keep { path, text, because } => {
                 let kept = self.keep(path.as_deref(), &text);
                 self.answer(Message::Kept { because, kept });
+            }
+            Effect::CompletePath(typed) => {
+                let (completed, names) = files::complete(&typed, self.state.home.as_deref());
+                self.answer(Message::PathCompleted { typed, completed, names });
             }
             Effect::Open { path, number } => {
                 let read = files::open(path, number, self.recovery.as_ref().ok());

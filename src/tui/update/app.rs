@@ -32,6 +32,7 @@ pub fn act(state: &mut State, app: App) -> Vec<Effect> {
             saved.into_iter().chain(run(state)).collect()
         }
         App::RunUnsaved => run(state),
+        App::RunWithLeave => super::given::run_with_leave(state),
         App::Parameters => {
             super::given::ask(state);
             Vec::new()
@@ -230,6 +231,10 @@ pub fn saved(state: &mut State, path: &Path, text: &Arc<str>, error: Option<Stri
         state.document.take_language();
     }
     state.document.file.told = None;
+    let unnamed = state.document.file.unnamed.as_deref().and_then(Path::parent);
+    if path.parent() == unnamed && unnamed.is_some() && !state.saved.iter().any(|known| known == path) {
+        state.saved = std::iter::once(path.to_owned()).chain(state.saved.iter().cloned()).collect();
+    }
     state.document.editor.end_step();
     state.document.kept = Arc::clone(text);
     let mut effects = vec![Effect::Discard(state.document.file.recovery.clone())];
@@ -303,12 +308,18 @@ fn open(state: &mut State, app: App) -> Vec<Effect> {
     match app {
         App::Browse => return browser::open(state, false),
         App::Help => state.layers.push(Layer::Help(0)),
-        App::Palette => state.layers.push(Layer::Palette(Palette::default())),
+        App::Palette => {
+            let saved = Arc::clone(&state.saved);
+            state.layers.push(Layer::Palette(Palette { saved, ..Palette::default() }));
+        }
         App::Export => {
             let input = Input::new(EXPORT);
             state.layers.push(Layer::Palette(Palette { input, ..Palette::default() }));
         }
-        App::Scripts => state.layers.push(Layer::Palette(Palette { listed: Listed::Scripts, ..Palette::default() })),
+        App::Scripts => {
+            let (listed, saved) = (Listed::Scripts, Arc::clone(&state.saved));
+            state.layers.push(Layer::Palette(Palette { listed, saved, ..Palette::default() }));
+        }
         App::Snippets => super::library::ask_clauses(state),
         App::VerifierLog => verifier_log(state),
         _ => explain(state),
@@ -381,7 +392,18 @@ fn focus(state: &mut State, app: App) {
             let output = |id: &PaneId| state.panes.kind(*id) != Some(editor::KIND);
             let had_keys = state.panes.recent().find(|id| output(id) && state.panes.has_had_keys(*id));
             let last = had_keys.or_else(|| first_output(state)).filter(|_| state.on(editor::KIND));
-            state.panes.focus_on(last.unwrap_or_else(|| state.panes.next(true)));
+            let other = || {
+                if state.on(editor::KIND) {
+                    state.panes.next_where(|kind| kind != editor::KIND)
+                } else {
+                    state.panes.next(true)
+                }
+            };
+            let next = last.unwrap_or_else(other);
+            if next == state.panes.focus() {
+                state.tell(Severity::Info, "No other pane is open: Alt-W v opens one, Alt-N goes to the next script");
+            }
+            state.panes.focus_on(next);
         }
     }
 }

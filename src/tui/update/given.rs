@@ -4,10 +4,17 @@ use super::super::action::{Action, App};
 use super::super::effect::Effect;
 use super::super::input::Input;
 use super::super::state::{Confirm, Layer, State};
-use crate::lang::diagnostic::Severity;
+use crate::lang::codes::check::NEEDS_UNSAFE;
+use crate::lang::codes::d::D_DESTRUCTIVE;
+use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::front::Wanted;
 use crate::tracer::script::child;
 use crate::tracer::script::compilation::Given;
+use crate::tui::document::Document;
+
+/// Lines of a script that are told in a question, and characters of each.
+const MOST_LINES: usize = 4;
+const MOST_OF_LINE: usize = 60;
 
 /// What is typed, and what is done then.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +107,42 @@ pub(super) fn typed(state: &mut State, action: &Action) -> Vec<Effect> {
     Vec::new()
 }
 
+/// What a text would do to the traced system, where nothing but the leave to is missing.
+pub(super) fn wants_leave(document: &Document, diagnostics: &[Diagnostic]) -> Option<String> {
+    let acts = |d: &&Diagnostic| [NEEDS_UNSAFE, D_DESTRUCTIVE].contains(&d.code);
+    let errors = || diagnostics.iter().filter(|d| d.severity == Severity::Error);
+    if errors().next().is_none() || errors().any(|d| !acts(&d)) {
+        return None;
+    }
+    let text = &document.submitted;
+    let told = errors().map(|d| {
+        let start = (d.span.start as usize).min(text.len());
+        let number = text.get(..start).unwrap_or("").matches('\n').count();
+        let line = text.lines().nth(number).unwrap_or("").trim();
+        format!("line {}: {}", number + 1, line.chars().take(MOST_OF_LINE).collect::<String>())
+    });
+    let told: Vec<String> = told.take(MOST_LINES + 1).collect();
+    let more = if told.len() > MOST_LINES { " And more." } else { "" };
+    Some(format!("{}.{more}", told[..told.len().min(MOST_LINES)].join("; ")))
+}
+
+/// Asks whether the script may do what it wants, once it was refused for want of leave.
+pub(super) fn ask_leave(state: &mut State) {
+    let Some(told) = state.document.wants_leave.take().filter(|_| state.layers.is_empty()) else { return };
+    state.layers.push(Layer::Confirm(Confirm {
+        title: format!("{} acts on this system. Run it?", state.name()),
+        about: format!("{told} What it does is not undone, and it runs with your rights. Alt-U takes the leave back."),
+        yes: Action::App(App::RunWithLeave),
+    }));
+}
+
+/// Gives the leave that was asked for, and runs the script.
+pub(super) fn run_with_leave(state: &mut State) -> Vec<Effect> {
+    state.document.given.unsafe_allowed = true;
+    state.document.kept = "".into();
+    super::app::act(state, App::RunUnsaved)
+}
+
 /// Lets the script change the traced system, after a question, or takes that back.
 pub(super) fn toggle_unsafe(state: &mut State) {
     if state.document.given.unsafe_allowed {
@@ -126,6 +169,23 @@ pub(super) fn allow(state: &mut State, allowed: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lang::codes::run::NOT_RUN;
+    use crate::lang::source::Span;
+    use crate::session::update::ScriptId;
+    use crate::tui::document::File;
+
+    #[test]
+    fn a_script_that_lacks_nothing_but_leave_says_what_it_would_do() {
+        let mut document = Document::new(ScriptId(1), "", File::default());
+        document.submitted = "BEGIN\n{\n    system(\"reboot\");\n}\n".into();
+        let at = document.submitted.find("system").unwrap() as u32;
+        let acts = Diagnostic::error(NEEDS_UNSAFE, Span::new(at, at + 6), "unsafe".to_owned());
+        let told = wants_leave(&document, std::slice::from_ref(&acts)).unwrap();
+        assert_eq!(told, "line 3: system(\"reboot\");.");
+        let other = Diagnostic::error(NOT_RUN, Span::new(0, 1), "else".to_owned());
+        assert_eq!(wants_leave(&document, &[acts, other]), None, "another error is to be mended first");
+        assert_eq!(wants_leave(&document, &[]), None);
+    }
 
     #[test]
     fn parameters_are_read_from_the_line_that_they_are_shown_as() {

@@ -13,21 +13,34 @@ fn running(state: &State) -> Vec<TraceId> {
     state.documents().filter(|d| d.trace.phase == Phase::Running).map(|d| d.trace.id).collect()
 }
 
-/// Gives the traces the next budget.
+/// Gives the traces the next budget; a script with a budget of its own alone, while it is worked on.
 pub fn next_budget(state: &mut State) -> Vec<Effect> {
-    let effects = set_budget(state, Budget::next(state.budget));
-    let text = match state.budget {
-        Some(budget) => format!("Probes may take {budget} of the CPUs' time"),
-        None => "Probes may take all of the CPUs' time".to_owned(),
+    let (whose, budget, effects) = match state.document.budget {
+        Some(own) => {
+            let next = Budget::next(own);
+            (format!("The probes of {}", state.name()), next, limit(state, next))
+        }
+        None => {
+            state.budget = Budget::next(state.budget);
+            let own = |trace: &TraceId| state.documents().any(|d| d.trace.id == *trace && d.budget.is_some());
+            let traces = running(state).into_iter().filter(|trace| !own(trace)).collect();
+            ("Probes".to_owned(), state.budget, vec![Effect::SetBudget(traces, state.budget)])
+        }
+    };
+    let text = match budget {
+        Some(budget) => format!("{whose} may take {budget} of the CPUs' time"),
+        None => format!("{whose} may take all of the CPUs' time"),
     };
     state.tell(Severity::Info, text);
     effects
 }
 
-/// Gives the traces, and those to come, this budget.
-pub fn set_budget(state: &mut State, budget: Option<Budget>) -> Vec<Effect> {
-    state.budget = budget;
-    vec![Effect::SetBudget(running(state), budget)]
+/// Gives the script at hand a budget of its own.
+pub fn limit(state: &mut State, budget: Option<Budget>) -> Vec<Effect> {
+    state.document.budget = Some(budget);
+    let runs = state.document.trace.phase == Phase::Running;
+    let traces = runs.then_some(state.document.trace.id).into_iter().collect();
+    vec![Effect::Limit { script: state.document.id, traces, budget }]
 }
 
 /// Ends every trace at once, those that are being started, too.

@@ -3,12 +3,13 @@
 use super::super::action::{Action, Edit, Events, Go};
 use super::super::effect::Effect;
 use super::super::files::typed_path;
-use super::super::palette::Entry;
+use super::super::input::Input;
+use super::super::palette::{Entry, Listed};
 use super::super::state::{Layer, Reader, State};
 use super::app_of;
 use crate::lang::diagnostic::Severity;
 use crate::tui::panes::browser::{scope, update as browser};
-use crate::tui::panes::editor::documents;
+use crate::tui::panes::editor::{documents, vi};
 
 /// Applies an intent in the overlay that has the keys.
 pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
@@ -18,6 +19,11 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
             Some(Layer::Chooser(chooser)) => super::themes::give_back(state, &chooser),
             _ => Vec::new(),
         };
+    }
+    if *action == Action::Edit(Edit::Tab)
+        && let Some(input) = path_line(state)
+    {
+        return vec![Effect::CompletePath(input.before().to_owned())];
     }
     let page = usize::from(state.size.1).saturating_sub(6).max(1);
     let body = super::layout::of(state).body;
@@ -92,12 +98,20 @@ fn palette(state: &mut State, action: &Action) -> Vec<Effect> {
         }
         Action::Accept => {
             let chosen = palette.entries().into_iter().nth(palette.selected).map(|(entry, _)| entry);
+            let typed = palette.input.text().trim().to_owned();
+            let lists_all = palette.listed == Listed::All;
             state.layers.pop();
+            // Who edits by vi's keys types its commands behind any colon.
+            if lists_all && state.vi.is_some() && vi::is_command(&typed) {
+                return vi::run_command(&typed, state);
+            }
             return match chosen {
                 Some(Entry::Command(binding)) => carry_out(state, &binding.action, binding.scope),
                 Some(Entry::Export(exported)) => super::super::export::ask(state, exported),
                 Some(Entry::Preset(preset)) => super::library::answer_preset(state, preset),
                 Some(Entry::Script(script)) => super::library::ask(state, &script),
+                Some(Entry::Saved(path)) => documents::open_path(state, Some(path)),
+                Some(Entry::Process(pid, _)) => super::in_pane(state, state.panes.focus(), &Action::Process(pid)),
                 Some(Entry::Scope(chosen)) => scope::take(state, chosen),
                 Some(Entry::Clauses(clauses)) => super::library::insert_clauses(state, clauses),
                 None => Vec::new(),
@@ -118,6 +132,28 @@ fn carry_out(state: &mut State, action: &Action, scope: super::super::keys::Scop
         state.focus_on(kind);
     }
     super::act(state, action)
+}
+
+/// The line in which a path is typed.
+fn path_line(state: &mut State) -> Option<&mut Input> {
+    match state.layers.last_mut() {
+        Some(Layer::OpenFile(input) | Layer::SaveAs(input)) => Some(input),
+        _ => None,
+    }
+}
+
+/// Takes what completes the path that is typed, unless it was changed meanwhile.
+pub(super) fn path_completed(state: &mut State, typed: &str, completed: &str, names: &[String]) {
+    let Some(input) = path_line(state).filter(|input| input.before() == typed) else { return };
+    let goes_on = completed != typed;
+    if goes_on {
+        let behind = input.text()[input.before().len()..].to_owned();
+        *input = Input::with_cursor(completed, &behind);
+    } else if names.is_empty() {
+        state.tell(Severity::Info, "No file there begins so");
+    } else {
+        state.tell(Severity::Info, names.join("  "));
+    }
 }
 
 fn save_as(state: &mut State, action: &Action) -> Vec<Effect> {

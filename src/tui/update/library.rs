@@ -74,13 +74,9 @@ pub fn insert_clauses(state: &mut State, clauses: &Clauses) -> Vec<Effect> {
 /// Runs the script that answers a question, in a tab of its own beside other work, and shows its pane.
 pub fn answer_preset(state: &mut State, preset: &Preset) -> Vec<Effect> {
     if state.document.editor.is_blank() && state.document.trace.phase == Phase::Idle {
-        open(state, preset.script);
-    } else {
-        let before = state.document.id;
-        open_in_tab(state, preset.script);
-        if state.document.id == before {
-            return Vec::new();
-        }
+        put(state, preset.script, preset.text().unwrap_or_default());
+    } else if !new_tab(state, preset.script, preset.text().unwrap_or_default()) {
+        return Vec::new();
     }
     state.toast = None;
     let effects = super::app::act(state, App::Run);
@@ -94,19 +90,24 @@ pub fn answer_preset(state: &mut State, preset: &Preset) -> Vec<Effect> {
 /// Puts the script into the editor; undo brings the text before it back.
 pub fn open(state: &mut State, name: &str) -> Vec<Effect> {
     let Some(script) = library::script(name) else { return Vec::new() };
+    put(state, name, script.text);
+    state.tell(Severity::Info, library::copied(&script));
+    Vec::new()
+}
+
+/// Puts a text of the program's own into the editor, to be saved under this name.
+fn put(state: &mut State, name: &str, text: &'static str) {
     state.document.editor.edit(&Edit::SelectAll);
-    state.document.editor.edit(&Edit::Paste(script.text.to_owned()));
-    state.document.editor.diagnose(Vec::new(), script.text);
+    state.document.editor.edit(&Edit::Paste(text.to_owned()));
+    state.document.editor.diagnose(Vec::new(), text);
     state.document.editor.go(Go::Top, false, 1);
     let folder = state.document.file.unnamed.as_deref().and_then(std::path::Path::parent);
     let unnamed = folder.map(|f| f.join(format!("{name}.bt")));
     let recovery = state.document.file.recovery.take();
-    state.document.file = File { unnamed, recovery, given: script.text.into(), ..File::default() };
+    state.document.file = File { unnamed, recovery, given: text.into(), ..File::default() };
     state.document.take_language();
     // Who has zoomed another pane wants to look at that one.
     if !state.panes.is_zoomed() {
         state.focus_on(crate::tui::panes::editor::KIND);
     }
-    state.tell(Severity::Info, library::copied(&script));
-    Vec::new()
 }

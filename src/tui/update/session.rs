@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::panes::News;
+use super::super::panes::{self, News};
 use super::super::state::State;
 use super::super::trace::Phase;
 use crate::lang::codes::run::{BRAKED, OVER_BUDGET, THROTTLED};
@@ -20,6 +20,7 @@ pub fn receive(state: &mut State, update: Update) {
                 state.document.trace.figures = Some(figures);
                 state.document.trace.raw_log = "".into();
             }
+            state.document.wants_leave = super::given::wants_leave(&state.document, &diagnostics);
             refused_or_warned(state, diagnostics);
         }
         Update::Checked { revision, diagnostics, .. } if revision == state.document.checked.0 => {
@@ -54,6 +55,13 @@ pub fn receive(state: &mut State, update: Update) {
             state.document.trace.stale = false;
             let code = if code == 0 { String::new() } else { format!(" with exit code {code}") };
             state.mention(Severity::Info, format!("The trace ended{code}"));
+        }
+        Update::Command { trace, told } => {
+            let is_first = state.document.command.is_empty();
+            state.document.command.take(trace, told);
+            if is_first {
+                panes::command::appear(state);
+            }
         }
         Update::Notice { text, .. } => state.mention(Severity::Info, text),
         _ => {}

@@ -28,6 +28,8 @@ pub struct Browser {
     pub marked: Vec<Detail>,
     /// Opened by a `/` in the script: a second one, or `*`, starts a comment after all.
     pub by_slash: bool,
+    /// An X-ray was asked for, and probes that are no functions are left out of it.
+    pub not_xrayed: bool,
 }
 
 impl Browser {

@@ -1,5 +1,7 @@
 //! The open scripts, each in a tab of its own: opening, closing, leaving with several of them.
 
+use std::path::PathBuf;
+
 use super::{EditorPane, KIND};
 use crate::lang::diagnostic::Severity;
 use crate::session::update::ScriptId;
@@ -28,6 +30,11 @@ pub fn naming(state: &mut State, action: &Action) -> Vec<Effect> {
     state.layers.pop();
     let path = typed_path(&name, state.home.as_deref());
     let path = (!path.as_os_str().is_empty()).then_some(path);
+    open_path(state, path)
+}
+
+/// Opens a file in a tab, or shows the one that has it; without a path a new script.
+pub fn open_path(state: &mut State, path: Option<PathBuf>) -> Vec<Effect> {
     let same = |d: &&Document| path.is_some() && d.file.path == path;
     let known = state.documents().find(same).map(|d| d.id);
     if let Some(script) = known {

@@ -230,6 +230,12 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
             break;
         }
     }
+    let room = usize::from(text.width);
+    let (shown, cursor) = (editor.left + room, columns(line, cursor_column));
+    // The cursor's own character is never hidden.
+    if columns(line, usize::MAX) > shown && room > 1 && !(index == cursor_line && cursor + 1 == shown) {
+        put(buf, text, room - 1, y, "…", theme[Slot::Faint]);
+    }
     after_end(state, doc, buf, text, index, y, here.focused);
 }
 

@@ -7,6 +7,7 @@
 use ratatui::layout::Rect;
 
 use super::text::Editor;
+use super::text::steps::Mark;
 use crate::tui::action::{App, Edit};
 use crate::tui::effect::Effect;
 use crate::tui::keys::Key;
@@ -50,6 +51,8 @@ struct Inserting {
     from: usize,
     length: usize,
     command: Command,
+    /// The text before the command: it and what is inserted are one step of undo.
+    mark: Mark,
 }
 
 /// Where the user of vi's keys is.
@@ -77,6 +80,7 @@ fn character(key: Key) -> Option<char> {
     use crossterm::event::{KeyCode, KeyModifiers};
     match key.code {
         KeyCode::Esc if key.modifiers.is_empty() => Some(ESCAPE),
+        KeyCode::Tab if key.modifiers.is_empty() => Some('\t'),
         KeyCode::Enter if key.modifiers.is_empty() => Some('\n'),
         KeyCode::Backspace if key.modifiers.is_empty() => Some(BACKSPACE),
         KeyCode::Char(c) if key.modifiers.is_empty() => Some(c),
@@ -95,8 +99,7 @@ impl Vi {
         let c = character(key)?;
         let is_own = match self.mode {
             Mode::Insert => c == ESCAPE,
-            Mode::Normal => c != ESCAPE || !self.keys.is_empty() || self.ex.is_some(),
-            Mode::Select { .. } => true,
+            Mode::Normal | Mode::Select { .. } => true,
         };
         is_own.then_some(c)
     }
@@ -148,6 +151,9 @@ impl Vi {
             self.escape(&mut state.document.editor);
             return Vec::new();
         }
+        if key == '\t' {
+            return awaited(state, App::FocusNext);
+        }
         self.keys.push(key);
         match commands::read(&self.keys, matches!(self.mode, Mode::Select { .. })) {
             Ok(command) => {
@@ -188,7 +194,9 @@ impl Vi {
     fn end_insert(&mut self, editor: &mut Editor) {
         let text = editor.text();
         let at = editor.offset() as usize;
-        if let Some(Inserting { from, length, command }) = self.inserting.take() {
+        let mut begun = None;
+        if let Some(Inserting { from, length, command, mark }) = self.inserting.take() {
+            begun = Some(mark);
             // Where the cursor went elsewhere meanwhile, it is not known what was inserted.
             let grown = text.len().checked_sub(length);
             let inserted = text.get(from..at).filter(|new| grown == Some(new.len())).unwrap_or_default().to_owned();
@@ -199,16 +207,19 @@ impl Vi {
             self.last = Some(Change { command, inserted });
         }
         editor.end_step();
+        if let Some(mark) = begun {
+            editor.join_steps(mark);
+        }
         let text = editor.text();
         let at = editor.offset() as usize;
         let back = Text(&text).before(at).unwrap_or(0).max(Text(&text).line_start(at));
         editor.go_to_offset(back as u32);
     }
 
-    fn begin_insert(&mut self, editor: &mut Editor, command: &Command) {
+    fn begin_insert(&mut self, editor: &mut Editor, command: &Command, mark: Mark) {
         self.mode = Mode::Insert;
         let from = editor.offset() as usize;
-        self.inserting = Some(Inserting { from, length: editor.text().len(), command: command.clone() });
+        self.inserting = Some(Inserting { from, length: editor.text().len(), command: command.clone(), mark });
     }
 
     fn run(&mut self, command: &Command, state: &mut State, area: Rect) -> Vec<Effect> {
@@ -274,8 +285,9 @@ impl Vi {
                 copied = self.operate(*operator, range, lines, command, editor);
             }
             Verb::Insert(place) => {
+                let mark = editor.mark_step();
                 insert_at(editor, *place);
-                self.begin_insert(editor, command);
+                self.begin_insert(editor, command, mark);
             }
             Verb::Select { lines } => {
                 let again = self.mode == Mode::Select { lines: *lines };
@@ -338,8 +350,9 @@ impl Vi {
             }
             Operator::Delete => changes::delete(editor, range, lines),
             Operator::Change => {
+                let mark = editor.mark_step();
                 changes::empty(editor, range, lines);
-                self.begin_insert(editor, &repeatable);
+                self.begin_insert(editor, &repeatable, mark);
                 return copied;
             }
             _ => changes::lay_over(editor, operator, range),
@@ -371,7 +384,8 @@ impl Vi {
             }
             Verb::Join => {
                 let (first, last) = selected.map_or((at, None), |(range, _)| (range.start, inside.before(range.end)));
-                let many = last.map_or(count.max(2) - 1, |last| (inside.line_of(last) - inside.line_of(first)).max(1));
+                let lines = |last: usize| inside.line_of(last).saturating_sub(inside.line_of(first)).max(1);
+                let many = last.map_or(count.max(2) - 1, lines);
                 changes::join(editor, first, many);
             }
             Verb::SwapCase => {
@@ -433,6 +447,17 @@ pub fn press(state: &mut State, key: char, area: Rect) -> Vec<Effect> {
     vi.settle(&mut state.document.editor);
     state.vi = Some(vi);
     effects
+}
+
+/// Whether a line is a command of vi's command line that means something outside of the script, too.
+#[must_use]
+pub fn is_command(line: &str) -> bool {
+    matches!(line, "q" | "quit" | "q!" | "quit!" | "qa" | "qa!" | "w" | "write" | "w!" | "wq" | "x" | "wqa" | "xa")
+}
+
+/// Does what a line of vi's command line says.
+pub fn run_command(line: &str, state: &mut State) -> Vec<Effect> {
+    ex::run(line, None, state)
 }
 
 /// Turns vi's keys on or off.

@@ -7,7 +7,7 @@ use ratatui::symbols::Marker;
 use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Widget as _};
 
 use super::feed::Scale;
-use super::grid::Grid;
+use super::grid::{Grid, RowOf};
 use super::{HeatPane, side};
 use crate::store::History as _;
 use crate::tui::paint::{note, put, put_end};
@@ -153,7 +153,11 @@ fn labels(pane: &HeatPane, grid: &Grid, lines: bool, ctx: &Context<'_>, buf: &mu
             _ if y == pane.row && ctx.focused => theme[Slot::Figure],
             _ => theme[Slot::Dim],
         };
-        put_end(buf, area, room + 1, y * tall + tall / 2, &fit_end(&label, room), look);
+        // Of a stack its innermost frames are kept, of other keys what tells them apart: their ends.
+        let is_stack =
+            matches!(row, RowOf::Key(key) if pane.feed.keys().get(usize::from(*key)).is_some_and(|k| k.contains('\n')));
+        let label = if is_stack { fit(&label, room) } else { fit_end(&label, room) };
+        put_end(buf, area, room + 1, y * tall + tall / 2, &label, look);
     }
 }
 

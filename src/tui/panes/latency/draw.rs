@@ -120,6 +120,9 @@ fn badges(state: &State, shown: &Shown<'_>, live: bool) -> Vec<(String, Slot)> {
     if !live && state.latency.meter.is_on() && shown.info.id != state.latency.meter.trace {
         out.push((format!("{} is being started", state.latency.meter.mode.name()), Slot::Warning));
     }
+    if !live && state.latency.meter.phase == Phase::Ended && state.replayed.is_none() {
+        out.push(("stopped: v, o or i measure again".to_owned(), Slot::Warning));
+    }
     let about = shown.meter.into_iter().flat_map(|meter| &meter.badges);
     out.extend(about.filter(|b| b.short != "limits").map(|b| (neutralise(&b.short).into_owned(), Slot::Warning)));
     let (stolen, measured) =

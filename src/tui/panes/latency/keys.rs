@@ -29,7 +29,7 @@ pub static BINDINGS: &[Binding] = &[
         &[ch('t')],
         "watch",
         "watch",
-        "Watch the process of the thread under the cursor, or of an episode's blocker",
+        "Watch a process: of the thread under the cursor, of an episode's blocker, or by its name or number",
         true,
     ),
     own(&[ch('o')], "osnoise", "osnoise", "Measure with a thread a CPU that spins; its load is told first", true),

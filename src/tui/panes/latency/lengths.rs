@@ -123,7 +123,7 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut 
         let x = put(buf, area, 1, y, sign, theme[slot]) + 1;
         let at = |percent| series.lengths.percentile_ns(percent).map_or_else(|| "-".to_owned(), us);
         let text = format!(
-            "{}  n {}  p50 {}  p99 {}  p99.9 {}  max {} us",
+            "{}  n {}  p50 {}  p99 {}  p99.9 {}  max {} µs",
             series.name,
             grouped(series.lengths.count()),
             at(50.0),

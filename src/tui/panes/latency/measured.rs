@@ -271,6 +271,8 @@ pub struct Measured {
     pub meter: Meter,
     /// Whom the session watches, or watched last.
     pub watched: Watched,
+    /// It is being asked whom to watch.
+    pub asks_whom: bool,
     /// What histograms are compared with.
     pub baselines: Baselines,
     /// What was told of them, by its time.

@@ -281,7 +281,7 @@ fn cells(
     let in_us = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), us);
     let mean = figures.net_ns.checked_div(figures.count);
     // The time that a timer was late is no time that it took: its mean stands there.
-    let total = if late { in_us(mean) } else { time(figures.net_ns) };
+    let total = if late { mean.map_or_else(|| "-".to_owned(), time) } else { time(figures.net_ns) };
     let share = if late { "mean".to_owned() } else { format!("{share:.2} %") };
     // A length is known to its bucket, whose middle may lie over the longest of all.
     let p99 = figures.lengths.percentile_ns(99.0).map(|ns| ns.min(figures.max_ns.unwrap_or(u64::MAX)));

@@ -129,8 +129,9 @@ fn nothing(state: &State) -> String {
         Phase::Refused(reason) => format!("Cannot watch: {}", neutralise(reason)),
         _ if state.replayed.is_some() => "No thread was watched until this moment of the recording".to_owned(),
         _ => {
-            "Nobody is watched. Choose a thread among the sources (5), or an episode (6) with a blocker, and press t: \
-              where the time of its process goes, and what keeps it, is told here."
+            "Nobody is watched. Enter asks for a process by its name or number; t takes the thread under the cursor in the \
+             sources (5), or the blocker of an episode (6): where the time of its process goes, and what keeps it, is told \
+             here."
                 .to_owned()
         }
     }

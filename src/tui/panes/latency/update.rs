@@ -7,8 +7,11 @@ use super::moment::Shown;
 use super::{Compare, Drilled, LatencyPane, View, draw, episodes, heat, meter, sources, table, task};
 use crate::lang::diagnostic::Severity;
 use crate::model::latency::{Mode, Totals};
+use crate::session::scopes::Scope;
 use crate::tui::action::{Action, Go, Pick, Picked};
 use crate::tui::effect::Effect;
+use crate::tui::inspector::{Inspect, Inspected};
+use crate::tui::palette::{Listed, Palette};
 use crate::tui::panes::rows::{by, copy, page};
 use crate::tui::state::{Layer, Reader, State};
 use crate::tui::update::time;
@@ -18,8 +21,10 @@ pub fn act(pane: &mut LatencyPane, action: &Action, state: &mut State, area: Rec
     match action {
         Action::Named(name) => return named(pane, name, state),
         Action::Go(go) => go_by(pane, *go, state, area),
+        Action::Accept if pane.view == View::Task => return ask_whom(state),
         Action::Accept => accept(pane, state),
         Action::Pick(pick, how) => pick_at(pane, *pick, *how, state),
+        Action::Process(pid) => return watch_thread(pane, *pid, state),
         _ => {}
     }
     Vec::new()
@@ -34,7 +39,7 @@ fn named(pane: &mut LatencyPane, name: &str, state: &mut State) -> Vec<Effect> {
         "passive" => return meter::start(state, Mode::Passive),
         "watch" => return watch(pane, state),
         "stop" if pane.view == View::Task => return meter::leave(state),
-        "stop" => return meter::stop(state),
+        "stop" => return stopped(state),
         "raise" => return meter::change(state, pane.threshold, true),
         "lower" => return meter::change(state, pane.threshold, false),
         "next threshold" => {
@@ -47,6 +52,19 @@ fn named(pane: &mut LatencyPane, name: &str, state: &mut State) -> Vec<Effect> {
         _ => look(pane, name, state),
     }
     Vec::new()
+}
+
+/// The key that stops says which keys begin again.
+fn stopped(state: &mut State) -> Vec<Effect> {
+    let effects = meter::stop(state);
+    let begin = "v measures the system as it is again, o and i with threads";
+    let text = if effects.is_empty() {
+        format!("Nothing is measured: {begin}")
+    } else {
+        format!("Measuring has stopped: {begin}")
+    };
+    state.tell(Severity::Info, text);
+    effects
 }
 
 /// From now on histograms are compared with what was measured until now.
@@ -118,12 +136,35 @@ fn watch(pane: &mut LatencyPane, state: &mut State) -> Vec<Effect> {
         (View::Cpus, _) => table::thread(pane, &shown),
         _ => None,
     });
-    let Some(thread) = chosen else {
-        state.tell(Severity::Info, "Choose a thread first: in the sources (5) a row below Thread, or an episode (6)");
+    match chosen {
+        Some(thread) => watch_thread(pane, thread, state),
+        None => ask_whom(state),
+    }
+}
+
+/// Asks for a process, which may sleep and be seen nowhere yet: its name or number is typed.
+fn ask_whom(state: &mut State) -> Vec<Effect> {
+    if let Some(reason) = meter::why_not(state) {
+        state.tell(Severity::Warning, reason);
         return Vec::new();
-    };
+    }
+    state.latency.asks_whom = true;
+    vec![Effect::Inspect(Inspect::Scopes)]
+}
+
+/// Lists the processes to choose from, where that was asked for and nothing else was opened meanwhile.
+pub(in crate::tui) fn told(state: &mut State, answer: &Inspected) {
+    let Inspected::Scopes(scopes) = answer else { return };
+    if std::mem::take(&mut state.latency.asks_whom) && state.layers.is_empty() {
+        let processes = scopes.iter().filter(|scope| matches!(scope, Scope::Process { .. })).cloned().collect();
+        state.layers.push(Layer::Palette(Palette { listed: Listed::Processes(processes), ..Palette::default() }));
+    }
+}
+
+/// Watches the process of a thread, and shows where its time goes.
+fn watch_thread(pane: &mut LatencyPane, thread: u32, state: &mut State) -> Vec<Effect> {
     let effects = meter::watch(state, thread);
-    if !effects.is_empty() {
+    if !effects.is_empty() && pane.view != View::Task {
         let from = pane.view;
         show(pane, View::Task);
         pane.came_from = Some(from);

@@ -3,11 +3,20 @@
 use std::collections::BTreeSet;
 
 use super::{MOST_ROWS, Row, matches};
-use crate::probe::lens::{Composite, LensField};
+use crate::probe::lens::{Composite, LensField, Plain};
 
 /// The members that are in sight, or all that are known by now and match.
-pub(super) fn rows(roots: &[Composite], open: &BTreeSet<String>, filter: &str) -> Vec<Row> {
-    let mut out = Vec::new();
+pub(super) fn rows(roots: &[Composite], plain: &[Plain], open: &BTreeSet<String>, filter: &str) -> Vec<Row> {
+    let mut out: Vec<Row> = plain
+        .iter()
+        .filter(|argument| filter.is_empty() || matches(&argument.access, filter))
+        .map(|Plain { access, ty }| Row {
+            key: access.clone(),
+            name: access.clone(),
+            what: ty.clone(),
+            ..Row::default()
+        })
+        .collect();
     for root in roots {
         let is_open = open.contains(root.access());
         if filter.is_empty() {

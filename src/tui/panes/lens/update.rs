@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Lens, Source, keys};
 use crate::lang::diagnostic::Severity;
 use crate::model::value::Value;
-use crate::probe::lens::Composite;
+use crate::probe::lens::Arguments;
 use crate::tui::action::{Action, Edit, Go};
 use crate::tui::effect::Effect;
 use crate::tui::panes::editor;
@@ -50,16 +50,16 @@ fn clause_of(text: &str) -> Option<String> {
 }
 
 /// Opens the lens on what was asked for.
-pub fn opened(state: &mut State, probe: Arc<str>, roots: Result<Vec<Composite>, String>) {
-    let roots = match roots {
-        Ok(roots) => roots,
+pub fn opened(state: &mut State, probe: Arc<str>, arguments: Result<Arguments, String>) {
+    let Arguments { roots, plain } = match arguments {
+        Ok(arguments) => arguments,
         Err(why) => return state.tell(Severity::Warning, why),
     };
     let text = state.document.editor.text();
     let before = text.get(..state.document.editor.offset() as usize).unwrap_or("");
     let in_clause = clause_of(before).is_some_and(|own| own == *probe);
     let title = format!("Members: {probe}");
-    state.layers.push(Layer::Lens(Box::new(Lens::new(title, Source::Types { roots, probe, in_clause }))));
+    state.layers.push(Layer::Lens(Box::new(Lens::new(title, Source::Types { roots, plain, probe, in_clause }))));
 }
 
 /// Opens a captured struct, beside the one that was marked.

@@ -60,6 +60,14 @@ fn fold_ends(all: &[(String, u64)], rows: usize) -> Vec<Folded> {
         let shown = all[..all.len().min(rows)].iter();
         return shown.map(|(label, count)| Folded { label: label.clone(), count: *count, folded: 1 }).collect();
     }
+    // What is negative stays apart from 0 and what is above it.
+    if let [(negative, count), above @ ..] = all
+        && negative.starts_with("(...")
+        && rows > 1
+    {
+        let below = Folded { label: negative.clone(), count: *count, folded: 1 };
+        return std::iter::once(below).chain(fold_ends(above, rows - 1)).collect();
+    }
     let peak = (0..all.len()).rev().max_by_key(|at| all[*at].1).unwrap_or(0);
     let first = (all.len() - rows).min(peak.saturating_sub(rows / 3));
     let last = first + rows - 1;
@@ -130,6 +138,8 @@ mod tests {
     #[test]
     fn summed_ends_keep_open_edges() {
         let all = rows(&[("(..., 0)", 1), ("[0]", 2), ("[1]", 8), ("[2, 4)", 1), ("[4, ...)", 1)]);
-        assert_eq!(fold_ends(&all, 3), rows(&[("(..., 0]", 3), ("[1]", 8), ("[2, ...)", 2)]));
+        assert_eq!(fold_ends(&all, 3), rows(&[("(..., 0)", 1), ("[0, 1]", 10), ("[2, ...)", 2)]), "by its sign");
+        assert_eq!(fold_ends(&all, 4), rows(&[("(..., 0)", 1), ("[0]", 2), ("[1]", 8), ("[2, ...)", 2)]));
+        assert_eq!(fold_ends(&all, 1), rows(&[("(..., ...)", 13)]));
     }
 }

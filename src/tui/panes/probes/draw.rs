@@ -1,5 +1,7 @@
 //! What each probe does, costs and loses.
 
+use std::borrow::Cow;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -7,6 +9,7 @@ use super::ProbesPane;
 use crate::model::stats::{ProbeStats, TraceStats};
 use crate::tui::action::Pick;
 use crate::tui::columns::PROBES;
+use crate::tui::document::Document;
 use crate::tui::paint::{put, put_end, style_row};
 use crate::tui::panes::Context;
 use crate::tui::panes::bars::pane_frame;
@@ -67,8 +70,8 @@ pub fn spot_at(pane: &ProbesPane, ctx: &Context<'_>, area: Rect, (column, row): 
 /// Columns that fit, narrow panes show fewer: (index in the registry, its right end).
 fn places(total: usize) -> Vec<(usize, usize)> {
     let wanted: &[usize] = match total {
-        0..=29 => &[],
-        30..=43 => &[2],
+        0..=17 => &[],
+        18..=43 => &[2],
         44..=57 => &[2, 3],
         _ => &[1, 2, 3, 4, 5],
     };
@@ -125,8 +128,8 @@ fn row(ctx: &Context<'_>, buf: &mut Buffer, area: Rect, y: usize, index: usize, 
     let theme = ctx.theme();
     for (column, end) in places(usize::from(area.width)) {
         if column == 0 {
-            let name = neutralise(&probe.name);
-            put(buf, area, 1, y, &fit_end(&name, end.saturating_sub(2)), theme[Slot::Probe]);
+            let name = named(ctx.document, index);
+            put(buf, area, 1, y, &fit_end(&neutralise(&name), end.saturating_sub(2)), theme[Slot::Probe]);
             continue;
         }
         let value = number(ctx, index, probe, column);
@@ -144,6 +147,27 @@ fn row(ctx: &Context<'_>, buf: &mut Buffer, area: Rect, y: usize, index: usize, 
         let slot = if wrong { Slot::Error } else { Slot::Value };
         put_end(buf, area, end, y, &text, theme[if silent { Slot::Warning } else { slot }]);
     }
+}
+
+/// Columns of a loss's place at least.
+const LEAST_SITE: usize = 8;
+
+/// A probe's name; of several clauses on one probe with the line that each stands in, or else its number among them.
+pub fn named(document: &Document, index: usize) -> Cow<'_, str> {
+    let Some(stats) = &document.trace.stats else { return Cow::Borrowed("") };
+    let Some(probe) = stats.probes.get(index) else { return Cow::Borrowed("") };
+    let same = |probes: &[ProbeStats]| probes.iter().filter(|p| p.name == probe.name).count();
+    let (all, nth) = (same(&stats.probes), same(&stats.probes[..index]));
+    if all < 2 {
+        return Cow::Borrowed(&probe.name);
+    }
+    let lines = document.trace.source.lines().enumerate();
+    let heads = lines.filter(|(_, line)| !line.trim_start().starts_with("//"));
+    let found: Vec<usize> = heads.flat_map(|(n, line)| line.match_indices(&*probe.name).map(move |_| n + 1)).collect();
+    Cow::Owned(match found.get(nth).filter(|_| found.len() == all) {
+        Some(line) => format!("{}, line {line}", probe.name),
+        None => format!("{}, clause {}", probe.name, nth + 1),
+    })
 }
 
 /// Columns of a loss's cause, where none is longer.
@@ -165,7 +189,16 @@ fn losses(ctx: &Context<'_>, stats: &TraceStats, buf: &mut Buffer, area: Rect, f
         let y = from + 1 + i;
         let count = grouped(loss.count);
         let slot = if incomplete(loss.cause) { Slot::Warning } else { Slot::Error };
-        let x = put(buf, area, 1, y, &format!("{:<cause$}", loss.cause.words()), theme[slot]);
+        let wide = usize::from(area.width);
+        let words = loss.cause.words();
+        // Without room for the place, and at last for all of the words, the number stays.
+        let room = wide.saturating_sub(width(&count) + 3);
+        if room < cause + LEAST_SITE {
+            put(buf, area, 1, y, &fit(words, room), theme[slot]);
+            put_end(buf, area, wide.saturating_sub(1), y, &count, theme[slot]);
+            continue;
+        }
+        let x = put(buf, area, 1, y, &format!("{words:<cause$}"), theme[slot]);
         let before = ctx.document.trace.source.get(..loss.span.0 as usize).unwrap_or("");
         let (line, column) =
             (before.matches('\n').count() + 1, before.rsplit('\n').next().map_or(0, |l| l.chars().count()) + 1);

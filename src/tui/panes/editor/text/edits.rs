@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tui_textarea::CursorMove;
 
-use super::steps::{Kind, Moment, Stage, Swap, Way};
+use super::steps::{Kind, Mark, Moment, Stage, Swap, Way};
 use super::{Editor, TAB, place};
 use crate::lang::source::Span;
 use crate::tui::action::Edit;
@@ -71,9 +71,9 @@ impl Editor {
     /// Does something to the text as a step that can be undone, or as a part of the step before; true
     /// when the text is another one now.
     fn change(&mut self, kind: Kind, work: impl FnOnce(&mut Self)) -> bool {
-        let before = Moment { text: self.text(), cursor: self.cursor(), offset: self.offset() as usize };
+        let before = self.moment();
         work(self);
-        let after = Moment { text: self.text(), cursor: self.cursor(), offset: self.offset() as usize };
+        let after = self.moment();
         if after.text == before.text {
             return false;
         }
@@ -115,6 +115,22 @@ impl Editor {
 
     fn go_beside(&mut self, way: Way) -> bool {
         self.steps.beside(way).is_some_and(|number| self.go_to_stage(number))
+    }
+
+    fn moment(&self) -> Moment {
+        Moment { text: self.text(), cursor: self.cursor(), offset: self.offset() as usize }
+    }
+
+    /// The state of now, to make one step of all that comes.
+    pub(in crate::tui) fn mark_step(&mut self) -> Mark {
+        let now = self.moment();
+        self.steps.mark(now)
+    }
+
+    /// All that was changed since the mark is undone together.
+    pub(in crate::tui) fn join_steps(&mut self, mark: Mark) {
+        let now = self.moment();
+        self.steps.join(mark, &now);
     }
 
     /// What is typed from here on is undone by itself: after a pause and a save.

@@ -33,12 +33,21 @@ impl Kind {
 }
 
 /// The text at one moment.
-pub(super) struct Moment {
+#[derive(Clone, Debug)]
+pub(in crate::tui) struct Moment {
     pub text: String,
     /// Line and character of the cursor.
     pub cursor: (usize, usize),
     /// Byte of the cursor.
     pub offset: usize,
+}
+
+/// Where steps are joined from.
+#[derive(Clone, Debug)]
+pub(in crate::tui) struct Mark {
+    known: usize,
+    now: Option<usize>,
+    before: Moment,
 }
 
 /// Back or forward again.
@@ -176,6 +185,28 @@ impl Steps {
             self.arrive(self.nodes.len() - 1);
         }
         self.trim();
+    }
+
+    /// The state of now, to join what comes from here on.
+    pub fn mark(&mut self, before: Moment) -> Mark {
+        self.end();
+        Mark { known: self.nodes.len(), now: self.now, before }
+    }
+
+    /// All steps since a mark are one, unless some were undone or forgotten meanwhile.
+    pub fn join(&mut self, mark: Mark, after: &Moment) {
+        let Mark { known, now, before } = mark;
+        let follows = |at: usize| self.nodes[at].parent == if at == known { now } else { at.checked_sub(1) };
+        let is_one_way = self.nodes.len() > known + 1
+            && self.now == Some(self.nodes.len() - 1)
+            && (known..self.nodes.len()).all(follows);
+        if !is_one_way || before.text == after.text {
+            return;
+        }
+        self.nodes.truncate(known);
+        self.nodes.push(Node { step: Step::between(&before, after), parent: now, next: None });
+        self.arrive(known);
+        self.end();
     }
 
     /// Ends the step at hand: what comes next is one of its own.

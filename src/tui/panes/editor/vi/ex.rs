@@ -38,7 +38,7 @@ impl Vi {
     }
 }
 
-fn run(line: &str, selected: Option<(usize, usize)>, state: &mut State) -> Vec<Effect> {
+pub(super) fn run(line: &str, selected: Option<(usize, usize)>, state: &mut State) -> Vec<Effect> {
     if let Ok(number) = line.parse::<usize>() {
         state.document.editor.go_to((number.saturating_sub(1), 0), false);
         return Vec::new();
@@ -47,7 +47,7 @@ fn run(line: &str, selected: Option<(usize, usize)>, state: &mut State) -> Vec<E
     match (word, rest) {
         ("", _) | ("noh" | "nohlsearch", "") => Vec::new(),
         ("w" | "write" | "w!", "") => awaited(state, App::Run),
-        ("q" | "quit", "") => awaited(state, App::AskQuit),
+        ("q" | "quit" | "qa", "") => awaited(state, App::AskQuit),
         ("q!" | "quit!" | "qa!", "") => awaited(state, App::QuitAnyway),
         ("wq" | "x" | "wqa" | "xa", "") => awaited(state, App::SaveAndQuit),
         ("u" | "undo", "") => stepped(state, &Edit::Undo),
