@@ -2,6 +2,11 @@
 //! painting a screen of 200 by 60 with and without a search.
 //!
 //! `cargo bench --bench flame`
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(missing_docs, reason = "a program, not a library")]
 
 use std::sync::Arc;

@@ -2,6 +2,11 @@
 //! one core that the reader takes, and whether any cycle is lost. The machine is simulated, the reader is the real one.
 //!
 //! `cargo bench --bench latency [-- SECONDS]`
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(missing_docs, reason = "a program, not a library")]
 
 use std::sync::Arc;

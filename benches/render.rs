@@ -1,4 +1,9 @@
 //! How fast output is formatted: lines of `printf`, JSON records, and maps.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(missing_docs, reason = "a program, not a library")]
 
 use std::hint::black_box;

@@ -4,6 +4,11 @@
 //! median, the 99th percentile and the longest: on the clock, which a busy machine stretches, and in
 //! processor time. Before that, how long the catalogues take to build, and their memory; after it, each
 //! query at once and without memory of the one before.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -5,6 +5,11 @@
 //! The peer is `bpftrace` in PATH, or the command in `PROBESCOPE_PEER` (for one in a chroot:
 //! `PROBESCOPE_PEER="chroot /opt/sid bpftrace"`). Hand-written C is compiled by clang where there is one.
 //! Needs root and a kernel with BPF; machines are noisy, so only ratios within one run mean anything.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(missing_docs, reason = "a program, not a library")]
 
 #[path = "side_by_side/flood.rs"]

@@ -3,6 +3,11 @@
 //!
 //! `cargo bench --bench store` measures a million events; `cargo bench --bench store -- hour` makes an hour's recording
 //! of 100,000 events a second (some 5 GB in the folder for temporary files, removed at the end) and reads that.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 
 use std::hint::black_box;
 use std::path::Path;

@@ -2,6 +2,11 @@
 //! over a day of ticks.
 //!
 //! `cargo bench --bench workbench`
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(missing_docs, reason = "a program, not a library")]
 
 use std::sync::Arc;

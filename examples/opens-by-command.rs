@@ -1,6 +1,11 @@
 //! Counts opened files by command for two seconds, with the library alone.
 //!
 //! Run as root: `cargo run --example opens-by-command`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 
 use std::error::Error;
 use std::sync::Arc;

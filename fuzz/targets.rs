@@ -9,6 +9,8 @@ use probescope::binary::cache::LibraryCache;
 use probescope::binary::dwarf::{DebugInfo, Tag};
 use probescope::binary::elf::Binary;
 use probescope::binary::unwind::{Frames, MOST_ROWS, Row, frames_in, rows_in};
+use probescope::cli::config::Config;
+use probescope::cli::{Cli, World};
 use probescope::codegen::error::CodegenError;
 use probescope::codegen::{compile_with_source, verifier_log};
 use probescope::engine::symbols::{Of, UserSymbols};
@@ -29,12 +31,18 @@ use probescope::lang::service::{NoKnowledge, ServiceEnv};
 use probescope::lang::source::{SourceText, Span};
 use probescope::lang::typed::MissingProbes;
 use probescope::lang::typed::validate::validate;
+use probescope::model::render::{is_harmful, neutralise_bytes, undecided};
 use probescope::output::diagnostics;
 use probescope::probe::expand::{ExpandOptions, expand};
 use probescope::probe::point;
+use probescope::session::scopes;
 use probescope::store::file::Recording;
 use probescope::store::{Chunk, Direction, History, Stop, Store, TraceId};
+use probescope::tui::layout;
+use probescope::tui::panes::latency::baseline::Baselines;
+use probescope::tui::text;
 use probescope::tui::theme::Theme;
+use probescope::tui::used::Used;
 
 /// A kernel recorded in files, the same on every machine.
 fn recorded() -> &'static Kernel {
@@ -274,6 +282,90 @@ fn generated_code(data: &[u8]) {
         }
     }
     let _ = std::fs::remove_dir_all(proc);
+}
+
+/// A folder of its own, gone when dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("probescope-fuzz-{name}-{}", std::process::id()));
+        let _ = std::fs::create_dir_all(&path);
+        Self(path)
+    }
+
+    fn write(&self, name: &str, data: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        let _ = path.parent().map(std::fs::create_dir_all);
+        let _ = std::fs::write(&path, data);
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Any text as what a user keeps: configuration, layout, themes of both forms, probes used before, baselines.
+pub fn user_files(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Err(why) = Config::parse("config.toml", &text) {
+        assert!(!why.to_string().is_empty());
+    }
+    if let Err(why) = layout::file::parse(&text) {
+        assert!(!why.to_string().is_empty());
+    }
+    let folder = Folder::new("user");
+    for name in ["a.toml", "a.tmTheme"] {
+        let _ = Theme::load(&folder.write(name, data));
+    }
+    let used = Used::read(&folder.write("probes", data));
+    assert!(used.text().len() <= 4 * text.len() + 64);
+    folder.write("baselines/a.json", data);
+    let _ = (Baselines::read(&folder.0), Baselines::read(&folder.0.join("baselines")));
+}
+
+/// Any text as a command line, a word a line.
+pub fn command_line(data: &[u8]) {
+    use clap::Parser as _;
+    let text = String::from_utf8_lossy(data);
+    let words = std::iter::once("probescope").chain(text.lines().take(100));
+    if let Err(why) = Cli::try_parse_from(words) {
+        assert!(why.use_stderr() || why.exit_code() == 0);
+    }
+    let world = World::default();
+    assert!(world.variable("x").is_none());
+}
+
+/// Any bytes as the files of a process that means no good.
+pub fn processes(data: &[u8]) {
+    let folder = Folder::new("processes");
+    for name in ["maps", "comm", "cmdline", "cgroup", "status", "mounts", "mountinfo", "stat"] {
+        folder.write(&format!("7/{name}"), data);
+        folder.write(&format!("7/task/7/{name}"), data);
+    }
+    folder.write("self/mountinfo", data);
+    for scope in scopes::read(&folder.0) {
+        assert!(!scope.name().is_empty());
+    }
+    let mut symbols = UserSymbols::new(folder.0.clone(), true);
+    for address in [0, 0x40_1000, 0x7f00_0000_1000, u64::MAX] {
+        assert!(!symbols.frames(7, address, Of::Stack).is_empty());
+    }
+}
+
+/// Any bytes on their way to a terminal: none is obeyed.
+pub fn terminal_text(data: &[u8]) {
+    let safe = neutralise_bytes(data);
+    assert!(!safe.chars().any(is_harmful));
+    assert!(undecided(data) <= 3);
+    let lossy = String::from_utf8_lossy(data);
+    assert!(!text::neutralise(&lossy).chars().any(|c| is_harmful(c) || c == '\n'));
+    let (whole, rest) = data.split_at(data.len() - undecided(data));
+    let joined = format!("{}{}", neutralise_bytes(whole), neutralise_bytes(rest));
+    assert_eq!(joined, safe, "what is held back changes nothing");
 }
 
 /// Any bytes as a recording: what opens is read without a fault, and memory stays bounded.

@@ -4,13 +4,15 @@
 //! script or the request failed, 2 the command line was wrong (clap's own).
 
 use std::ffi::OsString;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::kernel::Feature;
+use crate::model::render::neutralise_bytes;
+use crate::stdio;
 
 pub mod bpftrace;
 pub mod check;
@@ -18,6 +20,7 @@ pub mod compile;
 pub mod completions;
 pub mod config;
 pub mod demo;
+pub mod destination;
 pub mod doctor;
 pub mod dtrace;
 pub mod excerpt;
@@ -138,8 +141,8 @@ impl World {
             unused: Vec::new(),
             config_file: None,
             config: config::Config::default(),
-            stdout_is_terminal: std::io::stdout().is_terminal(),
-            stderr_is_terminal: std::io::stderr().is_terminal(),
+            stdout_is_terminal: stdio::out_is_terminal(),
+            stderr_is_terminal: stdio::err_is_terminal(),
         }
     }
 
@@ -181,6 +184,12 @@ pub enum CliError {
 }
 
 impl CliError {
+    /// A file could not be written.
+    #[must_use]
+    pub fn write(path: &std::path::Path, source: std::io::Error) -> Self {
+        Self::Write { path: path.display().to_string(), source }
+    }
+
     /// Writing to standard output failed.
     #[must_use]
     pub fn stdout(source: std::io::Error) -> Self {
@@ -200,10 +209,11 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
     }
     let arguments = command_first(arguments);
     let latency = arguments.get(1).is_some_and(|word| word == "latency");
+    let words = arguments.clone();
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
+            tell_usage(&error, &words, world);
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
             // There, as with rtla, 2 says that a threshold was passed.
             return ExitCode::from(if latency { code.min(1) } else { code });
@@ -212,7 +222,7 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
     let world = match configured(&cli, world) {
         Ok(world) => world,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "probescope: {error}");
+            stdio::say(format_args!("probescope: {error}"));
             return ExitCode::FAILURE;
         }
     };
@@ -220,10 +230,26 @@ pub fn main(arguments: Vec<OsString>, world: &World) -> ExitCode {
         Ok(code) => code,
         Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "probescope: {error}");
+            stdio::say(format_args!("probescope: {error}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// Help, the version, or what is wrong with the command line. It quotes the words that are wrong: these stand in it as
+/// they may be shown, and so all that is coloured is ours.
+fn tell_usage(error: &clap::Error, words: &[OsString], world: &World) {
+    let safe = words.iter().map(|word| neutralise_bytes(word.as_encoded_bytes()).into_owned());
+    let quoting = Cli::try_parse_from(safe).err().filter(|again| again.kind() == error.kind());
+    let (mut stream, terminal) = if error.use_stderr() {
+        (stdio::err().styled(), world.stderr_is_terminal)
+    } else {
+        (stdio::out().styled(), world.stdout_is_terminal)
+    };
+    let text = quoting.as_ref().unwrap_or(error).render();
+    let colour = terminal && world.variable("NO_COLOR").is_none_or(str::is_empty);
+    let text = if colour { text.ansi().to_string() } else { text.to_string() };
+    let _ = stream.write_all(text.as_bytes());
 }
 
 /// Puts options of every subcommand that stand before one behind its name (`--config-file F run …`): the parser takes
@@ -251,15 +277,16 @@ fn command_first(mut arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The world with what the configuration says. The workbench opens in spite of one that is wrong, and tells of it;
-/// what runs unattended does not run on options that nobody meant.
+/// scripts do not run unattended on options that nobody meant; everything else needs none, and says so.
 fn configured(cli: &Cli, world: &World) -> Result<World, config::ConfigError> {
     let asked = cli.config_file.clone().or_else(|| world.variable("PROBESCOPE_CONFIG").map(PathBuf::from));
     let mut world = World { debug_roots: cli.debuginfo.clone(), config_file: asked, ..world.clone() };
     match (config::apply(&world), &cli.command) {
         (Ok(config), _) => world.config = config,
-        (Err(_), None | Some(Command::Config(_) | Command::Completions(_) | Command::Man(_) | Command::Explain(_))) => {
-        }
-        (Err(error), _) => return Err(error),
+        // The workbench shows it, and `config` is asked about it.
+        (Err(_), None | Some(Command::Config(_))) => {}
+        (Err(error), Some(Command::Run(_) | Command::Check(_) | Command::Compile(_))) => return Err(error),
+        (Err(error), _) => stdio::say(format_args!("probescope: {error}\nprobescope: the defaults hold in its place")),
     }
     if world.debug_roots.is_empty() {
         world.debug_roots.clone_from(&world.config.trace.debuginfo);

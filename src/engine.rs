@@ -24,7 +24,6 @@ mod sessions;
 pub mod symbols;
 mod sys;
 pub mod task;
-pub mod threads;
 pub mod trace;
 mod unwind;
 

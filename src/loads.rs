@@ -5,6 +5,11 @@
 //! bounded in time by its [`Plan`] and in memory by its own constants, its processes end with their parent, and what it
 //! makes on disk it removes.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a load is what is traced: it writes and starts threads as any program does"
+)]
+
 mod cgroup;
 mod children;
 mod disk;

@@ -6,6 +6,11 @@
 //! Without a filter, what two kernels show alike runs in one of them (`plan::THIN`): `PROBESCOPE_WHOLE_GUESTS=1` runs all of it.
 //! `PROBESCOPE_LATENCY_IN_GUESTS=1` measures latency in them, too.
 //! `PROBESCOPE_GUEST_PROGRAM=target/release/probescope` tests that build of the program.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(missing_docs, reason = "a program, not a library")]
 

@@ -1,5 +1,10 @@
 //! The latency meter on the running kernel: what holds on any machine, however busy. No test here compares times with
 //! what they should be; the injected noise of `latency selftest` does, where a person looks on.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "latency/injected.rs"]

@@ -2,6 +2,11 @@
 //!
 //! With `PROBESCOPE_PEER="chroot DIR bpftrace"` the same cases are run by bpftrace, which shows that
 //! the expectations are its own.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(missing_docs, reason = "a program, not a library")]
 

@@ -16,10 +16,12 @@ use super::excerpt;
 use super::run::{Args as RunArgs, Runner};
 use super::script::{Script, ScriptArgs, held};
 use super::{CliError, World};
+use crate::disk;
 use crate::lang::bt::settings;
 use crate::lang::codes::check::DISTINCT_POINTERS;
 use crate::lang::diagnostic::{Code, Diagnostic, Severity};
 use crate::lang::source::{SourceText, Span};
+use crate::stdio;
 use options::{Mode, OptionError, Options, Stage};
 
 /// Environment variable that asks for a line on standard output when everything is attached.
@@ -53,11 +55,11 @@ pub fn main(arguments: &[OsString], world: &World) -> ExitCode {
         Err(CliError::Write { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(CliError::Read { path, source }) => {
             let text = words_of(&source);
-            let _ = writeln!(std::io::stderr(), "ERROR: failed to open file '{path}': {text}");
+            stdio::say(format_args!("ERROR: failed to open file '{path}': {text}"));
             ExitCode::FAILURE
         }
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "ERROR: {error}");
+            stdio::say(format_args!("ERROR: {error}"));
             ExitCode::FAILURE
         }
     }
@@ -72,7 +74,7 @@ fn refuse(error: &OptionError) -> ExitCode {
     if error.shows_usage() {
         text.push_str(usage::TEXT);
     }
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    let _ = stdio::err().styled().write_all(text.as_bytes());
     ExitCode::FAILURE
 }
 
@@ -115,7 +117,7 @@ fn run(options: Options, world: &World) -> Result<ExitCode, CliError> {
         return listing::of_script(&script, &options, world, &shown);
     }
     if let Some(text) = headers::missing(&script.source, &options.includes, &options.include_dirs) {
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        let _ = stdio::err().styled().write_all(text.as_bytes());
         return Ok(ExitCode::from(NO_HEADER));
     }
     let announce = world.variable(NOTIFY).is_some();
@@ -157,9 +159,8 @@ fn check_process(options: &Options) -> Result<(), CliError> {
 /// Refuses a file of `-o` that can't be written, before anything is compiled.
 fn check_output(options: &Options) -> Result<(), CliError> {
     let Some(path) = &options.output else { return Ok(()) };
-    let opened = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(path);
     let failed = |e| CliError::Refused(format!("Failed to open output file: \"{}\": {}", path.display(), words_of(&e)));
-    opened.map(drop).map_err(failed)
+    disk::may_write(path).map_err(failed)
 }
 
 /// The stages of `-d` as the compiler names them; what libbpf and the verifier say needs a run.
@@ -211,7 +212,7 @@ fn arguments(options: &Options) -> ScriptArgs {
 }
 
 fn say(text: &str) -> Result<ExitCode, CliError> {
-    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -221,7 +222,7 @@ fn format(script: &Script, shown: &dyn Fn(&[Diagnostic], &SourceText) -> String)
         return say(&text);
     }
     let found = crate::lang::bt::parse(&script.source).diagnostics;
-    let _ = std::io::stderr().write_all(shown(&found, &script.source).as_bytes());
+    let _ = stdio::err().styled().write_all(shown(&found, &script.source).as_bytes());
     Ok(ExitCode::FAILURE)
 }
 

@@ -13,6 +13,7 @@ use crate::model::render;
 use crate::model::target::Target;
 use crate::output::diagnostics::render_all;
 use crate::session::front;
+use crate::stdio;
 
 /// Check a script without running it.
 ///
@@ -42,13 +43,13 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let compilation = front::compile(&script.source, None, &settings);
     let found = compilation.diagnostics;
     let text = render_all(&script.source, &found, world.colour());
-    std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::err().styled().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     if let Some(compiled) = compilation.output {
         let mut told = several_places(&compiled.program);
         if args.types {
             told.push_str(&dump(&compiled.program));
         }
-        std::io::stdout().write_all(told.as_bytes()).map_err(CliError::stdout)?;
+        stdio::out().write_all(told.as_bytes()).map_err(CliError::stdout)?;
     }
     Ok(if has_errors(&found) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

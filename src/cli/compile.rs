@@ -8,12 +8,14 @@ use std::sync::Arc;
 use super::script::ScriptArgs;
 use super::{CliError, World};
 use crate::codegen::dump;
+use crate::disk::{self, Readers};
 use crate::kernel::target::TargetFacts;
 use crate::lang::front_end;
 use crate::lang::source::SourceText;
 use crate::lang::typed::dump as types;
 use crate::output::diagnostics::render_all;
 use crate::session::front;
+use crate::stdio;
 use crate::tracer::script::compilation::Compiled;
 
 /// Compile a script to a BPF object file for this kernel.
@@ -68,17 +70,16 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     settings.brake = !args.no_brake && world.config.trace.brake != Some(false);
     let compilation = front::compile(&script.source, None, &settings);
     let text = render_all(&script.source, &compilation.diagnostics, world.colour());
-    std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::err().styled().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     let Some(compiled) = compilation.output else { return Ok(ExitCode::FAILURE) };
     if let Some(path) = &args.output {
-        std::fs::write(path, &compiled.artifact.object)
-            .map_err(|source| CliError::Write { path: path.display().to_string(), source })?;
+        disk::write(path, &compiled.artifact.object, Readers::Everyone).map_err(|e| CliError::write(path, e))?;
     }
     let mut facts = kernel.target_facts(None, 0);
     facts.brake = settings.brake;
     for stage in &args.emit {
         let text = print(*stage, &compiled, &facts, &script.source)?;
-        std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+        stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     }
     Ok(ExitCode::SUCCESS)
 }

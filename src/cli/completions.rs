@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use super::{Cli, CliError};
+use crate::stdio;
 
 /// Print a shell's completion script.
 ///
@@ -19,6 +20,6 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode, CliError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "probescope", &mut script);
-    std::io::Write::write_all(&mut std::io::stdout(), &script).map_err(CliError::stdout)?;
+    std::io::Write::write_all(&mut stdio::out(), &script).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,6 +2,8 @@
 //!
 //! What holds: a flag, else the environment, else the file, else the default.
 
+mod names;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::ops::Range;
@@ -13,8 +15,10 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
 use super::{CliError, World};
+use crate::disk::{self, Readers};
 use crate::lang::bt::wrong_setting;
 use crate::model::budget::Limit;
+use crate::stdio;
 use crate::tui::keys;
 use crate::tui::keys::remap::{Remap, check, parse_key, remap, scope_names, written};
 
@@ -351,12 +355,20 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         Task::Keys => listed_keys(),
         Task::Check => {
             read(world).map_err(|e| CliError::Refused(e.to_string()))?;
+            check_names(world, &path)?;
             let state = if path.exists() { "is fine" } else { "does not exist: the defaults hold" };
             format!("{} {state}\n", path.display())
         }
     };
-    std::io::stdout().write_all(said.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(said.as_bytes()).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses a file whose values name what is not there.
+fn check_names(world: &World, path: &Path) -> Result<(), CliError> {
+    let text = crate::regular::text(path, LARGEST).unwrap_or_default();
+    let mistakes = names::unknown(world, &path.display().to_string(), &text);
+    if mistakes.is_empty() { Ok(()) } else { Err(CliError::Refused(told(&mistakes))) }
 }
 
 fn init(path: &Path) -> Result<String, CliError> {
@@ -364,13 +376,12 @@ fn init(path: &Path) -> Result<String, CliError> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }
-    let mut file = std::fs::File::create_new(path).map_err(|e| match e.kind() {
+    disk::write_new(path, default_text().as_bytes(), Readers::Everyone).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists => {
             CliError::Refused(format!("{} is there already; it stays as it is", path.display()))
         }
         _ => failed(e),
     })?;
-    file.write_all(default_text().as_bytes()).map_err(failed)?;
     Ok(format!("{} has every option, commented out\n", path.display()))
 }
 

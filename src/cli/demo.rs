@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use rustix::fs::MemfdFlags;
 
 use super::{CliError, World, workbench};
+use crate::disk::{self, Readers};
+use crate::stdio;
 use crate::store::file::Recording;
 use crate::tui::replay::Opened;
 
@@ -69,9 +71,9 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         None => &STORIES[0],
     };
     if let Some(path) = &args.save {
-        return std::fs::write(path, story.recording)
+        return disk::write(path, story.recording, Readers::Everyone)
             .map(|()| ExitCode::SUCCESS)
-            .map_err(|source| CliError::Write { path: path.display().to_string(), source });
+            .map_err(|e| CliError::write(path, e));
     }
     if args.list || !world.stdout_is_terminal || !std::io::stdin().is_terminal() {
         return list();
@@ -90,7 +92,7 @@ fn list() -> Result<ExitCode, CliError> {
     for story in &STORIES {
         out.push_str(&format!("{:<16} {}\n", story.name, story.about.lines().next().unwrap_or_default()));
     }
-    std::io::stdout().write_all(out.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(out.as_bytes()).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{CliError, World};
 use crate::kernel::{Absence, Feature, Kernel};
 use crate::session::trial::{self, Trial};
+use crate::stdio;
 
 /// Tell what this kernel can do, and why it can't do the rest.
 ///
@@ -42,7 +43,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         Format::Text => table(&kernel, &rows),
         Format::Json => json(&kernel, &rows),
     };
-    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     let usable = kernel.features().has(Feature::Rights) && kernel.features().has(Feature::Tracefs);
     Ok(if usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use super::destination::Destination;
 use super::face::{Settings, StreamFace};
 use super::script::read_file;
 use super::{CliError, World, signals};
@@ -25,6 +26,7 @@ use crate::model::d::Style;
 use crate::output::OutputFormat;
 use crate::session::front as session_front;
 use crate::session::headless::Headless;
+use crate::stdio;
 use crate::tracer::TracerError;
 use crate::tracer::script::child::Held;
 use crate::tracer::script::compilation::Compiled;
@@ -68,7 +70,7 @@ pub fn is_asked_for(arguments: &[OsString]) -> bool {
 #[must_use]
 pub fn main(words: &[String], world: &World) -> ExitCode {
     let told = |text: &str| {
-        let _ = writeln!(std::io::stderr(), "dtrace: {text}");
+        stdio::say(format_args!("dtrace: {text}"));
     };
     let options = match Options::read(words) {
         Ok(options) => options,
@@ -78,7 +80,7 @@ pub fn main(words: &[String], world: &World) -> ExitCode {
         }
         Err(Refused { why, .. }) => {
             told(&why);
-            let _ = std::io::stderr().write_all(options::USAGE.as_bytes());
+            let _ = stdio::err().write_all(options::USAGE.as_bytes());
             return ExitCode::from(2);
         }
     };
@@ -97,7 +99,7 @@ pub fn main(words: &[String], world: &World) -> ExitCode {
 }
 
 fn println_out(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    let _ = stdio::out().write_all(text.as_bytes());
 }
 
 /// The program's text, and how messages name it.
@@ -180,7 +182,7 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     let plural = if matched == 1 { "" } else { "s" };
     let told_matched = || {
         if !quiet {
-            let _ = writeln!(std::io::stderr(), "dtrace: {} matched {matched} probe{plural}", program.what);
+            stdio::say(format_args!("dtrace: {} matched {matched} probe{plural}", program.what));
         }
     };
     if let Some(error) = front::first_error(&checked.diagnostics) {
@@ -209,12 +211,14 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     }
     told_matched();
     if set.destructive && !quiet {
-        let _ = std::io::stderr().write_all(b"dtrace: allowing destructive actions\n");
+        let _ = stdio::err().write_all(b"dtrace: allowing destructive actions\n");
     }
-    let code = trace(options, world, &kernel, &compiled, program.source, child);
+    let output =
+        options.output.as_deref().map_or_else(|| Destination::open(None), |p| Destination::append(p.as_ref()))?;
+    let code = trace(options, &output, &kernel, &compiled, program.source, child);
     match code {
-        Ok(code) => Ok(ExitCode::from(code as u8)),
-        Err(TracerError::Write(source)) => Err(CliError::Write { path: "standard output".to_owned(), source }),
+        Ok(code) => output.finish().map(|()| ExitCode::from(code as u8)),
+        Err(TracerError::Write(_)) => output.finish().map(|()| ExitCode::FAILURE),
         Err(error) => Err(CliError::Refused(format!("could not enable tracing: {error}"))),
     }
 }
@@ -270,12 +274,12 @@ fn told_error(program: &Program, error: &Diagnostic, tags: bool) {
         format!("invalid probe specifier {name}")
     };
     let message = crate::model::render::neutralise(&error.message).replace("\\n", "\n");
-    let _ = writeln!(std::io::stderr(), "dtrace: {what}: {tag}{place}{message}");
+    stdio::say(format_args!("dtrace: {what}: {tag}{place}{message}"));
 }
 
 fn trace(
     options: &Options,
-    world: &World,
+    output: &Destination,
     kernel: &Arc<Kernel>,
     compiled: &Compiled,
     source: SourceText,
@@ -293,13 +297,8 @@ fn trace(
         ends_with: options.pid,
     };
     signals::watch(headless.remote())?;
-    let output: Box<dyn std::io::Write + Send> = match &options.output {
-        Some(path) => Box::new(std::fs::File::options().append(true).create(true).open(path)?),
-        None => Box::new(std::fs::File::from(rustix::io::dup(std::io::stdout()).map_err(std::io::Error::from)?)),
-    };
-    let terminal = options.output.is_none() && world.stdout_is_terminal;
-    let settings = Settings::plain(OutputFormat::Text, terminal, true);
-    let mut face = StreamFace::new(settings, source, output);
+    let settings = Settings::plain(OutputFormat::Text, output.is_terminal(), true);
+    let mut face = StreamFace::new(settings, source, output.hand());
     headless.run(ScriptTracer::new(compiled.clone(), run), &mut face)
 }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use super::CliError;
 use crate::lang::codes;
+use crate::stdio;
 
 /// Explain a diagnostic's code, or a word that leads nowhere today.
 ///
@@ -23,7 +24,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CliError> {
     let asked = args.code.join(" ");
     if let Some(word) = codes::words::find(&asked) {
         let name = word.names.first().copied().unwrap_or_default();
-        writeln!(std::io::stdout(), "{name}: {}\n\n{}", word.title, word.text).map_err(CliError::stdout)?;
+        writeln!(stdio::out(), "{name}: {}\n\n{}", word.title, word.text).map_err(CliError::stdout)?;
         return Ok(ExitCode::SUCCESS);
     }
     let entry = codes::parse_code(&asked).and_then(codes::explain);
@@ -35,6 +36,6 @@ pub fn run(args: &Args) -> Result<ExitCode, CliError> {
         )));
     };
     let text = entry.text.trim_end();
-    writeln!(std::io::stdout(), "{}: {}\n\n{text}", entry.code, entry.title).map_err(CliError::stdout)?;
+    writeln!(stdio::out(), "{}: {}\n\n{text}", entry.code, entry.title).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use super::record::open;
 use super::{CliError, World};
+use crate::disk::{self, Readers};
 use crate::output::export::{Form, Source};
+use crate::stdio;
 use crate::store::{History as _, TraceInfo, TraceKind};
 use crate::tui::cast;
 use crate::tui::replay::Opened;
@@ -140,15 +142,14 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         cast::played(state, &args.file.display().to_string()).into_bytes()
     };
     match &args.output {
-        Some(path) => std::fs::write(path, &written)
-            .map_err(|source| CliError::Write { path: path.display().to_string(), source })?,
-        None => std::io::stdout().write_all(&written).map_err(CliError::stdout)?,
+        Some(path) => disk::write(path, &written, Readers::Everyone).map_err(|e| CliError::write(path, e))?,
+        None => stdio::out().write_all(&written).map_err(CliError::stdout)?,
     }
     if written.is_empty() {
-        let _ = writeln!(std::io::stderr(), "probescope: {}: the trace has no events", args.file.display());
+        stdio::say(format_args!("probescope: {}: the trace has no events", args.file.display()));
     }
     if !damage.is_empty() {
-        let _ = writeln!(std::io::stderr(), "probescope: {}: {damage}", args.file.display());
+        stdio::say(format_args!("probescope: {}: {damage}", args.file.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

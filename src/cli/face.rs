@@ -17,6 +17,7 @@ use crate::model::task::TaskReport;
 use crate::output::latency::{report, tables};
 use crate::output::stamp::Stamp;
 use crate::output::{OutputFormat, Printer, json, task};
+use crate::stdio;
 use crate::store::Payload;
 use crate::tracer::Finding;
 use crate::tracer::report::{Face, Report, TextKind};
@@ -172,7 +173,7 @@ impl StreamFace {
             return;
         }
         let text = render::neutralise_bytes(text);
-        let _ = writeln!(io::stderr(), "{}: {word}: {}", self.place_text(span), text.trim_end_matches('\n'));
+        stdio::say(format_args!("{}: {word}: {}", self.place_text(span), text.trim_end_matches('\n')));
     }
 
     /// The calls of macros that a message came by, each with its line.
@@ -182,7 +183,7 @@ impl StreamFace {
         }
         for call in expanded {
             let _ = write!(
-                io::stderr(),
+                stdio::err(),
                 "{}: {word}: expanded from\n{}",
                 self.place_text(*call),
                 excerpt::marked(&self.source, *call)
@@ -199,7 +200,7 @@ impl StreamFace {
         }
         let text = render::neutralise_bytes(message.as_bytes());
         let (file, line, column) = (PLACE.file, PLACE.line, PLACE.column);
-        let _ = writeln!(io::stderr(), "{file}:{line}:{column}-37: ERROR: {text}");
+        stdio::say(format_args!("{file}:{line}:{column}-37: ERROR: {text}"));
         self.expansions("ERROR", &[span]);
     }
 
@@ -211,16 +212,16 @@ impl StreamFace {
             json::message(kind, said.message.as_bytes(), json_place(&self.source, line, column), &mut self.buffer);
         }
         let message = render::neutralise_bytes(said.message.as_bytes());
-        let _ = writeln!(io::stderr(), "{}: WARNING: {message}", self.place_text(said.span));
+        stdio::say(format_args!("{}: WARNING: {message}", self.place_text(said.span)));
         if let Some(help) = &said.help {
-            let _ = writeln!(io::stderr(), "HINT: {help}");
+            stdio::say(format_args!("HINT: {help}"));
         }
     }
 
     /// Something that the script asked for and that could not be done.
     fn failed(&mut self, message: &str, span: Span) {
         if self.settings.like_bpftrace {
-            let _ = writeln!(io::stderr(), "ERROR: {message}");
+            stdio::say(format_args!("ERROR: {message}"));
         } else {
             self.message("errorf", "ERROR", message.as_bytes(), span);
         }
@@ -231,11 +232,11 @@ impl StreamFace {
             json::attached(u64::from(probes), &mut self.buffer);
         } else if !self.settings.quiet {
             let plural = if probes == 1 { "" } else { "s" };
-            let _ = writeln!(io::stderr(), "Attached {probes} probe{plural}");
+            stdio::say(format_args!("Attached {probes} probe{plural}"));
         }
         if self.settings.announce {
             self.write_out()?;
-            let mut out = io::stdout();
+            let mut out = stdio::out();
             writeln!(out, "__BPFTRACE_NOTIFY_PROBES_ATTACHED")?;
             out.flush()?;
         }
@@ -302,7 +303,7 @@ impl Face for StreamFace {
                     TextKind::Record => "record",
                     TextKind::Fault => {
                         self.write_out()?;
-                        let _ = io::stderr().write_all(render::neutralise_bytes(text).as_bytes());
+                        let _ = stdio::err().write_all(render::neutralise_bytes(text).as_bytes());
                         return Ok(());
                     }
                 };
@@ -319,7 +320,7 @@ impl Face for StreamFace {
             Report::Unattached(probe) => {
                 let text = format!("Unable to attach probe: {}. Skipping.", probe.probe);
                 let _ =
-                    writeln!(io::stderr(), "{}: WARNING: {text}\nHINT: {}", self.place_text(probe.span), probe.reason);
+                    writeln!(stdio::err(), "{}: WARNING: {text}\nHINT: {}", self.place_text(probe.span), probe.reason);
             }
             Report::Partial(said) => self.partial(said),
             Report::Failed { message, span } => self.failed(message, span),

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{CliError, World};
+use crate::disk::{self, Readers};
 use crate::lang::front_end;
 use crate::model::bytes::bytes_of;
 use crate::output::diagnostics;
+use crate::stdio;
 
 /// Format scripts in place.
 ///
@@ -39,19 +41,19 @@ fn one(file: &PathBuf, check: bool, world: &World) -> Result<bool, CliError> {
     let text = &*source.text;
     let Some(formatted) = front_end(&source).format(&source) else {
         let found = front_end(&source).syntax(&source);
-        let _ = std::io::stderr().write_all(diagnostics::render_all(&source, &found, world.colour()).as_bytes());
+        let _ = stdio::err().styled().write_all(diagnostics::render_all(&source, &found, world.colour()).as_bytes());
         return Ok(false);
     };
     if check {
         if formatted != text {
-            writeln!(std::io::stdout(), "{name}").map_err(CliError::stdout)?;
+            writeln!(stdio::out(), "{name}").map_err(CliError::stdout)?;
         }
         return Ok(formatted == text);
     }
     if stdin {
-        std::io::stdout().write_all(&bytes_of(&formatted)).map_err(CliError::stdout)?;
+        stdio::out().write_all(&bytes_of(&formatted)).map_err(CliError::stdout)?;
     } else if formatted != text {
-        std::fs::write(file, bytes_of(&formatted)).map_err(|source| CliError::Write { path: name, source })?;
+        disk::write(file, &bytes_of(&formatted), Readers::Everyone).map_err(|e| CliError::write(file, e))?;
     }
     Ok(true)
 }

@@ -1,7 +1,7 @@
 //! `probescope follow`: which functions of the kernel are given an object.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use super::{Cli, CliError, Command, World, run};
+use crate::stdio;
 use crate::tracer::follow::{self, Chosen, Object};
 
 /// Follow packets, files, inodes, threads or block requests through the kernel's functions.
@@ -98,7 +99,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let text = follow::script(object, &chosen, &kernel)
         .map_err(|absence| CliError::Refused(format!("{absence}; {}", absence.remedy)))?;
     if args.script {
-        io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+        stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut words: Vec<OsString> = ["probescope", "run", "--times", "-e", &text].map(Into::into).to_vec();

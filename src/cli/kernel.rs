@@ -1,19 +1,19 @@
 //! The running kernel as subcommands see it.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::World;
 use crate::kernel::guard::{self, JOURNALS};
 use crate::kernel::{Kernel, Roots};
+use crate::stdio;
 
 /// The running kernel, with tracefs mounted once it is needed, where that is allowed, and the caller's `PATH`. Settings
 /// that a killed process has left changed are restored first.
 #[must_use]
 pub fn running(world: &World) -> Arc<Kernel> {
     for told in guard::recover(Path::new(JOURNALS)).unwrap_or_default() {
-        let _ = writeln!(std::io::stderr(), "probescope: left by a run that was killed: {told}");
+        stdio::say(format_args!("probescope: left by a run that was killed: {told}"));
     }
     // Where tracefs can't be mounted, everything that needs it tells why.
     let kernel = Kernel::new(Roots::running()).mounting_tracefs();

@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{CliError, World};
+use crate::thread::{self, Rights};
 use crate::tracer::latency::LatencyError;
 
 /// Measure latency and noise: osnoise and timerlat on every kernel, in rtla's columns.
@@ -91,9 +92,6 @@ fn stop_flag() -> Result<Arc<AtomicBool>, CliError> {
         }
         told.store(true, Ordering::Release);
     };
-    std::thread::Builder::new()
-        .name("psc-signals".to_owned())
-        .spawn(move || runtime.block_on(watch))
-        .map_err(failed)?;
+    thread::spawn("psc-signals", Rights::Nothing, move || runtime.block_on(watch)).map_err(failed)?;
     Ok(stop)
 }

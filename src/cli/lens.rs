@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{CliError, World};
 use crate::model::render::neutralise;
 use crate::probe::lens::{Composite, LensField, roots};
+use crate::stdio;
 
 /// Show every member of a kernel type or of a probe's arguments, and how scripts reach it.
 ///
@@ -48,7 +49,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     } else {
         listed.iter().map(whole_text).collect()
     };
-    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     let any = listed.iter().any(|(_, fields)| !fields.is_empty());
     Ok(if any { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

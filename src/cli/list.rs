@@ -8,6 +8,7 @@ use crate::kernel::{Absence, Kernel};
 use crate::probe::catalogue::Catalogue;
 use crate::probe::search::{MOST, Search};
 use crate::probe::{describe, listing, user};
+use crate::stdio;
 
 /// List probes, with their arguments when asked, and the kernel's types.
 ///
@@ -34,7 +35,7 @@ pub struct Args {
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let kernel = super::kernel::running(world);
     let pattern = args.pattern.as_deref().unwrap_or("");
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(stdio::out());
     let printed = print(args, pattern, &kernel, &mut out)?;
     out.flush().map_err(CliError::stdout)?;
     Ok(if printed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -141,5 +142,5 @@ fn near(pattern: &str, kernel: &Kernel) -> String {
 
 fn note(text: &str) {
     // Nothing can be done when standard error is gone.
-    let _ = writeln!(std::io::stderr(), "probescope: {text}");
+    stdio::say(format_args!("probescope: {text}"));
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::CliError;
 use crate::loads::{self, LOADS, Load, Plan};
+use crate::stdio;
 
 /// Do a known amount of something, to trace it, and tell what it was.
 ///
@@ -82,6 +83,6 @@ fn list(as_json: bool) -> Result<ExitCode, CliError> {
 }
 
 fn print(text: &str) -> Result<ExitCode, CliError> {
-    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }

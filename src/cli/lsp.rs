@@ -20,6 +20,7 @@ use super::{CliError, World};
 use crate::kernel::Kernel;
 use crate::lang::service::kernel::KernelKnowledge;
 use crate::probe::catalogue::Background;
+use crate::stdio;
 
 /// Serve editors by the language server protocol on standard input and output.
 ///
@@ -31,7 +32,7 @@ pub struct Args {}
 /// Runs the subcommand until the editor ends it.
 pub fn run(_: &Args, world: &World) -> Result<ExitCode, CliError> {
     let (connection, transport) =
-        transport::Transport::start(std::io::stdin(), std::io::stdout()).map_err(CliError::stdout)?;
+        transport::Transport::start(std::io::stdin(), stdio::out()).map_err(CliError::stdout)?;
     let kernel = super::kernel::running(world);
     let catalogue = Background::spawn(Arc::clone(&kernel)).ok();
     let knowledge = KernelKnowledge::new(Arc::clone(&kernel), catalogue);

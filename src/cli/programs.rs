@@ -11,6 +11,7 @@ use super::{CliError, World};
 use crate::engine::inventory::{self, Contents, InventoryReader};
 use crate::model::bpf::{BpfMap, BpfProgram, Holder, Inventory};
 use crate::model::render::neutralise;
+use crate::stdio;
 
 /// List the BPF programs of the system and their costs, or print one's instructions.
 ///
@@ -55,7 +56,7 @@ fn refused(error: impl std::fmt::Display) -> CliError {
 }
 
 fn print(text: &str) -> Result<ExitCode, CliError> {
-    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -75,7 +76,7 @@ pub fn run(args: &Programs, world: &World) -> Result<ExitCode, CliError> {
     std::thread::sleep(args.interval);
     let now = reader.read().map_err(refused)?;
     if let Some(reason) = &now.uncounted {
-        let _ = writeln!(std::io::stderr(), "probescope: {reason}");
+        stdio::say(format_args!("probescope: {reason}"));
     }
     if args.json {
         let rows: Vec<_> = now.programs.iter().map(|p| program_json(p, &before, &now)).collect();

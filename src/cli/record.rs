@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use super::CliError;
 use crate::model::render::{self, Clock};
+use crate::stdio;
 use crate::store::file::{Damage, Recording, RecordingInfo};
 use crate::store::{History, PayloadKind, TraceKind};
 
@@ -32,7 +33,7 @@ enum Command {
 pub fn run(args: &Args) -> Result<ExitCode, CliError> {
     let Command::Info { file } = &args.command;
     let recording = open(file)?;
-    std::io::stdout().write_all(info(&recording).as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(info(&recording).as_bytes()).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }
 

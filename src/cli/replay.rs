@@ -1,11 +1,11 @@
 //! `probescope replay`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::destination::Destination;
 use super::face::{Settings, StreamFace};
 use super::record::open;
 use super::run::Format;
@@ -15,6 +15,7 @@ use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::SourceText;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
+use crate::stdio;
 use crate::store::file::Recording;
 use crate::store::{History as _, TraceId, TraceInfo, TraceKind};
 use crate::tracer::replay::{Faces, replay};
@@ -74,8 +75,7 @@ pub struct Args {
 /// A face for each trace: places in messages are those of its own script.
 struct ByTrace<'a> {
     args: &'a Args,
-    terminal: bool,
-    output: File,
+    output: Destination,
     faces: BTreeMap<TraceId, StreamFace>,
     /// The trace that spoke last: what it said is written before another speaks.
     last: Option<TraceId>,
@@ -90,17 +90,14 @@ impl Faces for ByTrace<'_> {
             }
             self.last = Some(trace.id);
         }
-        let (args, terminal, output) = (self.args, self.terminal, &self.output);
-        self.faces.entry(trace.id).or_insert_with(|| face(args, terminal, output, trace))
+        let (args, output) = (self.args, &self.output);
+        self.faces.entry(trace.id).or_insert_with(|| face(args, output, trace))
     }
 }
 
-fn face(args: &Args, terminal: bool, output: &File, trace: &TraceInfo) -> StreamFace {
-    let output: Box<dyn std::io::Write + Send> = match output.try_clone() {
-        Ok(file) => Box::new(file),
-        Err(_) => Box::new(std::io::stdout()),
-    };
-    StreamFace::new(settings(args, terminal), SourceText::new(&trace.name, &trace.script), output)
+fn face(args: &Args, output: &Destination, trace: &TraceInfo) -> StreamFace {
+    let source = SourceText::new(&trace.name, &trace.script);
+    StreamFace::new(settings(args, output.is_terminal()), source, output.hand())
 }
 
 fn settings(args: &Args, terminal: bool) -> Settings {
@@ -133,22 +130,23 @@ fn is_own(recording: &Recording, source: &SourceText) -> bool {
 fn rerun(args: &Args, source: &SourceText, recording: &Recording, world: &World) -> Result<ExitCode, CliError> {
     let told = |found: &[Diagnostic]| {
         let text = render_all(source, found, world.colour());
-        std::io::stderr().write_all(text.as_bytes()).map_err(CliError::stdout)
+        stdio::err().styled().write_all(text.as_bytes()).map_err(CliError::stdout)
     };
     let rerun = match Rerun::prepare(&super::kernel::running(world), recording.traces(), source, &args.params) {
         Ok(rerun) => rerun,
         // What it kept in maps alone can't be computed again, and need not be: it is in the recording.
-        Err(_) if is_own(recording, source) => return print(args, recording, world),
+        Err(_) if is_own(recording, source) => return print(args, recording),
         Err(found) => {
             told(&found)?;
             return Ok(ExitCode::FAILURE);
         }
     };
     told(&rerun.notes)?;
-    let terminal = args.output.is_none() && world.stdout_is_terminal;
-    let mut face = StreamFace::new(settings(args, terminal), source.clone(), Box::new(output(args)?));
+    let output = Destination::open(args.output.as_deref())?;
+    let mut face = StreamFace::new(settings(args, output.is_terminal()), source.clone(), output.hand());
     let ran = rerun.run(recording, &mut face, &|| true).map_err(CliError::stdout)?;
     drop(face);
+    output.finish()?;
     tell_damage(args, recording, 0);
     Ok(ExitCode::from(u8::try_from(ran.code).unwrap_or(1)))
 }
@@ -165,14 +163,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         let opened = Opened { recording: recording.into(), damage, about: None, play: false };
         return super::workbench::run_on(&super::workbench::Args::default(), world, Some(opened));
     }
-    print(args, &recording, world)
-}
-
-fn output(args: &Args) -> Result<File, CliError> {
-    match &args.output {
-        Some(path) => File::create(path).map_err(|source| CliError::Write { path: path.display().to_string(), source }),
-        None => Ok(File::from(rustix::io::dup(std::io::stdout()).map_err(|e| CliError::stdout(e.into()))?)),
-    }
+    print(args, &recording)
 }
 
 /// Says what is not whole in a recording, and what of it could not be printed.
@@ -182,20 +173,20 @@ fn tell_damage(args: &Args, recording: &Recording, left_out: u64) {
         said.push(format!("{left_out} entries that this version cannot print"));
     }
     if !said.is_empty() {
-        let _ = writeln!(std::io::stderr(), "probescope: {}: {}", args.file.display(), said.join("; "));
+        stdio::say(format_args!("probescope: {}: {}", args.file.display(), said.join("; ")));
     }
 }
 
 /// Prints a recording.
-fn print(args: &Args, recording: &Recording, world: &World) -> Result<ExitCode, CliError> {
-    let output = output(args)?;
-    let terminal = args.output.is_none() && world.stdout_is_terminal;
-    let mut faces = ByTrace { args, terminal, output, faces: BTreeMap::new(), last: None };
+fn print(args: &Args, recording: &Recording) -> Result<ExitCode, CliError> {
+    let output = Destination::open(args.output.as_deref())?;
+    let mut faces = ByTrace { args, output: output.clone(), faces: BTreeMap::new(), last: None };
     let replayed = replay(recording, &mut faces).map_err(CliError::stdout)?;
     for face in faces.faces.values_mut() {
         face.flush().map_err(CliError::stdout)?;
     }
     drop(faces);
+    output.finish()?;
     tell_damage(args, recording, replayed.left_out);
     Ok(ExitCode::from(u8::try_from(replayed.code).unwrap_or(1)))
 }

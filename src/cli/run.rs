@@ -11,14 +11,15 @@ use std::sync::atomic::AtomicBool;
 pub use arguments::{Args, Format};
 pub(super) use arguments::{overrides, setting};
 
+use super::destination::Destination;
 use super::face::{Settings, StreamFace};
 use super::script::Script;
 use super::testing::TestPrinter;
 use super::{CliError, World, signals};
 use crate::codegen::dump;
+use crate::disk::{self, Readers};
 use crate::engine::attach::Place;
 use crate::engine::attach::cpus::has_events;
-use crate::engine::threads::{keep_needed, stay_in_memory};
 use crate::engine::{EngineError, TraceOptions};
 use crate::kernel::Kernel;
 use crate::kernel::target::Sent;
@@ -36,7 +37,9 @@ use crate::session::count;
 use crate::session::headless::Headless;
 use crate::session::recorded::Recorded;
 use crate::session::{front, testing};
+use crate::stdio;
 use crate::store::file::Written;
+use crate::thread::{Rights, stay_in_memory};
 use crate::tracer::TracerError;
 use crate::tracer::report::{Face, Report};
 use crate::tracer::script::child::{self, ChildError, Held};
@@ -79,14 +82,14 @@ fn refusal(diagnostics: &[Diagnostic]) -> ExitCode {
 
 /// A message about the recording, on standard error.
 fn say(message: &str) {
-    let _ = writeln!(std::io::stderr(), "probescope: {message}");
+    stdio::say(format_args!("probescope: {message}"));
 }
 
 /// What bpftrace says of a script without probes, and where: among the script's output.
 const NOTHING_LEFT: &str = "No probes to attach";
 
 fn nothing_left() {
-    let _ = writeln!(std::io::stdout(), "{NOTHING_LEFT}");
+    let _ = writeln!(stdio::out(), "{NOTHING_LEFT}");
 }
 
 /// True for what bpftrace finds when it attaches a probe, so that it names no place in the script.
@@ -145,7 +148,7 @@ impl Face for WithMaps<'_> {
     fn report(&mut self, report: &Report<'_>) -> std::io::Result<()> {
         let Report::End { maps, .. } = report else { return self.face.report(report) };
         self.face.flush()?;
-        std::io::stdout().write_all((self.maps)(maps).as_bytes())
+        stdio::out().write_all((self.maps)(maps).as_bytes())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -180,10 +183,11 @@ impl Runner<'_> {
         };
         if self.args.count_first {
             let lines = count::first(&kernel, self.args.pid, &compiled.program, &self.script.source);
-            let _ = writeln!(std::io::stderr(), "{}", lines.join("\n"));
+            stdio::say(format_args!("{}", lines.join("\n")));
         }
-        match self.trace(&kernel, &compiled, child) {
-            Ok(code) => Ok(ExitCode::from(code as u8)),
+        let output = Destination::open(self.args.output.as_deref())?;
+        match self.trace(&kernel, &compiled, child, &output) {
+            Ok(code) => output.finish().map(|()| ExitCode::from(code as u8)),
             Err(TracerError::Engine(EngineError::NoProbes)) => {
                 nothing_left();
                 Ok(ExitCode::FAILURE)
@@ -192,7 +196,7 @@ impl Runner<'_> {
                 let (diagnostic, log) = failure::explain(&error, &compiled);
                 self.tell(&[diagnostic]);
                 if self.args.keen && !log.is_empty() {
-                    let _ = std::io::stderr().write_all(log.as_bytes());
+                    let _ = stdio::err().write_all(log.as_bytes());
                 }
                 Ok(ExitCode::from(NOT_RUN))
             }
@@ -228,11 +232,10 @@ impl Runner<'_> {
             };
             let text = text.map_err(|e| CliError::Refused(e.to_string()))?;
             let text = format!("{title}\n-------------------\n{text}\n");
-            std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+            stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
         }
         if let Some(path) = object {
-            std::fs::write(path, &compiled.artifact.object)
-                .map_err(|source| CliError::Write { path: path.display().to_string(), source })?;
+            disk::write(path, &compiled.artifact.object, Readers::Everyone).map_err(|e| CliError::write(path, e))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -242,7 +245,7 @@ impl Runner<'_> {
         let known = |d: &&Diagnostic| d.message == NOTHING_LEFT || (self.of_no_use(d) && self.args.dry_run);
         let told: Vec<Diagnostic> = diagnostics.iter().filter(|d| !known(d)).cloned().collect();
         let text = (self.shown)(&told, &self.script.source);
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        let _ = stdio::err().styled().write_all(text.as_bytes());
     }
 
     /// The compiled script, or what the program ends with.
@@ -279,15 +282,21 @@ impl Runner<'_> {
         self.like_bpftrace && diagnostic.code == NO_PROBES && diagnostic.message.starts_with("No probes attached; ")
     }
 
-    fn trace(&self, kernel: &Arc<Kernel>, compiled: &Compiled, child: Option<Held>) -> Result<i32, TracerError> {
+    fn trace(
+        &self,
+        kernel: &Arc<Kernel>,
+        compiled: &Compiled,
+        child: Option<Held>,
+        output: &Destination,
+    ) -> Result<i32, TracerError> {
         if self.args.purpose() != Purpose::Trace {
-            return self.test(kernel, compiled);
+            return self.test(kernel, compiled, output);
         }
         stay_in_memory();
         let headless =
             Headless::default().reading_maps(self.args.record.is_some()).once_attached(self.rights(kernel, compiled));
         let tracer = self.tracer(kernel, compiled, child, headless.stopping());
-        let mut face = StreamFace::new(self.settings(), self.script.source.clone(), self.output()?);
+        let mut face = StreamFace::new(self.settings(output), self.script.source.clone(), output.hand());
         if let Some(maps) = self.maps {
             signals::watch(headless.remote())?;
             return headless.run(tracer, &mut WithMaps { face, maps });
@@ -309,7 +318,8 @@ impl Runner<'_> {
         match recorded.finish(outcome.as_ref().ok().copied()) {
             Ok(Written { unwritten: 0, .. }) => {}
             Ok(Written { unwritten, .. }) => say(&format!("{unwritten} entries came faster than they were recorded")),
-            Err(error) => say(&error.to_string()),
+            // That was told when it happened.
+            Err(_) => return outcome.map(|code| if code == 0 { 1 } else { code }),
         }
         outcome
     }
@@ -321,8 +331,11 @@ impl Runner<'_> {
         // A CPU that comes later gets its events then.
         let paranoid = kernel.proc_text("sys/kernel/perf_event_paranoid").and_then(|text| text.parse::<i32>().ok());
         let opens_events = paranoid.is_some_and(|level| level > 2) && has_events(&compiled.artifact);
-        let give_up: fn() =
-            if self.budget().is_some() || opens_events { || keep_needed(true) } else { || keep_needed(false) };
+        let give_up: fn() = if self.budget().is_some() || opens_events {
+            || Rights::Statistics.keep()
+        } else {
+            || Rights::Trace.keep()
+        };
         (!keeps_all).then_some(give_up)
     }
 
@@ -333,9 +346,9 @@ impl Runner<'_> {
     }
 
     /// Runs the script's tests or benchmarks.
-    fn test(&self, kernel: &Arc<Kernel>, compiled: &Compiled) -> Result<i32, TracerError> {
+    fn test(&self, kernel: &Arc<Kernel>, compiled: &Compiled, output: &Destination) -> Result<i32, TracerError> {
         let bench = self.args.purpose() == Purpose::Bench;
-        let mut printer = TestPrinter::new(self.settings(), self.script.source.clone(), bench, self.output()?);
+        let mut printer = TestPrinter::new(self.settings(output), self.script.source.clone(), bench, output.hand());
         let tracer = self.tracer(kernel, compiled, None, Arc::default());
         let code = testing::run(tracer, self.args.purpose(), &mut printer)?;
         printer.close()?;
@@ -374,20 +387,13 @@ impl Runner<'_> {
         }
     }
 
-    fn output(&self) -> std::io::Result<Box<dyn Write + Send>> {
-        Ok(match &self.args.output {
-            Some(path) => Box::new(std::fs::File::create(path)?),
-            None => Box::new(std::fs::File::from(rustix::io::dup(std::io::stdout())?)),
-        })
-    }
-
-    fn settings(&self) -> Settings {
+    fn settings(&self, output: &Destination) -> Settings {
         Settings {
             format: match self.args.format {
                 Format::Text => OutputFormat::Text,
                 Format::Json => OutputFormat::Json,
             },
-            terminal: self.args.output.is_none() && self.world.stdout_is_terminal,
+            terminal: output.is_terminal(),
             buffering: self.args.buffering,
             quiet: self.args.quiet,
             times: self.args.times,

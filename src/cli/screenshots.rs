@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::CliError;
+use crate::disk::{self, Readers};
 use crate::tui::demo::scenes;
 
 /// Draw every view from demo data as SVG, without terminal or kernel.
@@ -32,8 +33,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CliError> {
                 odd.push(path.display().to_string());
             }
         } else {
-            std::fs::write(&path, svg)
-                .map_err(|source| CliError::Write { path: path.display().to_string(), source })?;
+            disk::write(&path, svg.as_bytes(), Readers::Everyone).map_err(|e| CliError::write(&path, e))?;
         }
     }
     if odd.is_empty() {

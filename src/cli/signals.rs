@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::session::headless::Remote;
+use crate::thread::{self, Rights};
 
 /// What a shell reports for a program ended by SIGINT.
 const FORCED: i32 = 130;
@@ -23,10 +24,7 @@ pub fn watch(remote: Remote) -> std::io::Result<()> {
         let _inside = runtime.enter();
         Signals::new()?
     };
-    std::thread::Builder::new()
-        .name("psc-signals".to_owned())
-        .spawn(move || runtime.block_on(signals.pass_on(&remote)))
-        .map(drop)
+    thread::spawn("psc-signals", Rights::Nothing, move || runtime.block_on(signals.pass_on(&remote))).map(drop)
 }
 
 /// What a signal asks for.
@@ -79,10 +77,12 @@ impl Signals {
             }
             // Sending may wait while the mailbox is full; the next signal must still be seen.
             let remote = remote.clone();
-            std::thread::spawn(move || match asks {
+            let sent = thread::spawn("psc-signals", Rights::Nothing, move || match asks {
                 Asks::End => remote.stop(),
                 Asks::Probes(number) => remote.signal(number),
             });
+            // Without threads the next signal ends it at once.
+            drop(sent);
         }
     }
 }

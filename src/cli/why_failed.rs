@@ -15,6 +15,7 @@ use crate::output::diagnostics::render_all;
 use crate::output::failures;
 use crate::session::front::{self, FrontSettings};
 use crate::session::headless::{Headless, Remote};
+use crate::stdio;
 use crate::tracer::failures::assemble::Assembler;
 use crate::tracer::failures::shapes::Shapes;
 use crate::tracer::failures::{self as preset, Asked, FailuresError, Question};
@@ -89,7 +90,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let kernel = super::kernel::running(world);
     let asked = preset::script(&question(args), &kernel)?;
     if args.script {
-        io::stdout().write_all(asked.script.as_bytes()).map_err(CliError::stdout)?;
+        stdio::out().write_all(asked.script.as_bytes()).map_err(CliError::stdout)?;
         return Ok(ExitCode::SUCCESS);
     }
     tracing::find_processes(args.pid, args.command.as_deref())?;
@@ -159,7 +160,7 @@ fn trace(
 }
 
 fn say(message: &str) {
-    let _ = writeln!(io::stderr(), "probescope: {message}");
+    stdio::say(format_args!("probescope: {message}"));
 }
 
 /// The functions that are traced: the most that one probe is on.
@@ -199,7 +200,7 @@ impl Teller<'_> {
         } else {
             failures::text(failed, &self.clocks, self.args.tree) + "\n"
         };
-        io::stdout().write_all(text.as_bytes())?;
+        stdio::out().write_all(text.as_bytes())?;
         self.told += 1;
         if self.is_enough() {
             self.remote.hurry();
@@ -239,6 +240,6 @@ impl Face for Teller<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stdout().flush()
+        stdio::out().flush()
     }
 }

@@ -15,6 +15,7 @@ use crate::lang::typed::Program;
 use crate::library;
 use crate::model::budget::{Budget, Limit};
 use crate::session::front::FrontSettings;
+use crate::stdio;
 use crate::store::file::RecordingInfo;
 use crate::tracer::script::compilation::Given;
 use crate::tracer::script::info;
@@ -26,7 +27,7 @@ use crate::tui::panes::latency::baseline::Baselines;
 use crate::tui::recording::Recording;
 use crate::tui::recovery::{self, keep};
 use crate::tui::replay::{self, Opened};
-use crate::tui::run::{Ending, Services, run as open};
+use crate::tui::run::{Ending, Faults, Services, run as open};
 use crate::tui::screen::restore;
 use crate::tui::state::{Layer, Reader, State};
 use crate::tui::terminal::Terminal;
@@ -38,6 +39,7 @@ mod opened;
 mod themes;
 
 pub(super) use opened::bundled;
+pub(super) use themes::named as theme_named;
 
 use folders::{layouts, recovery_folder, state_folder};
 
@@ -230,7 +232,11 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
         Catalogue::spawn(Arc::clone(&kernel)).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let named = |name: &str| world.variable(name).map(str::trim).filter(|editor| !editor.is_empty());
     let editor = named("VISUAL").or_else(|| named("EDITOR")).map(str::to_owned);
-    let faults = world.variable("PROBESCOPE_FAULTS").is_some();
+    let faults = match world.variable("PROBESCOPE_FAULTS") {
+        None => Faults::None,
+        Some("busy") => Faults::Busy,
+        Some(_) => Faults::Panic,
+    };
     let services = Services {
         session,
         kernel,
@@ -246,7 +252,7 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     };
     let left = open(state, services).map_err(|e| CliError::Refused(format!("the terminal failed: {e}")))?;
     for line in &left.farewell {
-        eprintln!("probescope: {line}");
+        stdio::say(format_args!("probescope: {line}"));
     }
     match left.ending {
         Ending::Left => Ok(ExitCode::SUCCESS),
@@ -284,7 +290,7 @@ fn guard_panics(latest: &Arc<Mutex<Latest>>) {
         report(info);
         // Last, below a backtrace of any length.
         if let Some(path) = kept {
-            eprintln!("probescope: the script is kept in {}", path.display());
+            stdio::say(format_args!("probescope: the script is kept in {}", path.display()));
         }
     }));
 }

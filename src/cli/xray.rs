@@ -1,7 +1,7 @@
 //! `probescope xray PATTERN`.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use crate::model::xray::{XrayOrder, XrayRow, rows, word_text};
 use crate::output::diagnostics::render_all;
 use crate::output::latency::us;
 use crate::probe::xray::xray;
+use crate::stdio;
 
 /// X-ray a subsystem: every function that a pattern names, with its calls, how long they take, its
 /// last arguments and result.
@@ -98,14 +99,14 @@ fn span(text: &str) -> Result<Duration, String> {
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let made = xray(&args.pattern, &super::kernel::running(world)).map_err(|e| CliError::Refused(e.in_full()))?;
     if let Some(note) = &made.note {
-        let _ = writeln!(io::stderr(), "probescope: {note}");
+        stdio::say(format_args!("probescope: {note}"));
     }
     let mut text = made.script;
     if let Some(duration) = args.duration {
         let _ = write!(text, "\ninterval:ms:{}\n{{\n    exit();\n}}\n", duration.as_millis().max(1));
     }
     if args.script {
-        io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+        stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
         return Ok(ExitCode::SUCCESS);
     }
     let budget = format!("{}%", args.budget.percent());

@@ -2,6 +2,8 @@
 
 use super::attach::Attached;
 
+use crate::thread::{self, Rights};
+
 /// Threads that detach at once: some links of each.
 const MOST_DETACHERS: usize = 128;
 /// Stack of such a thread: it closes files.
@@ -20,9 +22,8 @@ pub(super) fn detach(links: Vec<Attached>) {
     }
     std::thread::scope(|scope| {
         for share in shares {
-            let thread = std::thread::Builder::new().name("psc-detach".to_owned()).stack_size(DETACHER_STACK);
             // Where there can be no thread, the closure is dropped, and its links with it.
-            let _ = thread.spawn_scoped(scope, move || drop(share));
+            let _ = thread::scoped(scope, ("psc-detach", Rights::Nothing), DETACHER_STACK, move || drop(share));
         }
     });
 }

@@ -11,6 +11,8 @@ mod elsewhere;
 mod queue;
 
 use std::os::fd::{AsFd as _, OwnedFd};
+
+use crate::thread::{self, Rights};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::mpsc::{SyncSender, TrySendError};
 use std::sync::{Arc, OnceLock};
@@ -22,7 +24,6 @@ use rustix::thread::Pid;
 
 use super::reports::Reports;
 use super::sys::memory::Area;
-use super::threads;
 use elsewhere::Elsewhere;
 use queue::Queue;
 
@@ -170,8 +171,10 @@ impl Drain {
     pub(super) fn start(ring: Reports, wake_ups: Option<WakeUps>, sink: Sink) -> std::io::Result<Self> {
         let shared = Arc::new(Shared::new()?);
         let theirs = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("psc-drain".to_owned()).spawn(move || {
-            threads::drains();
+        let thread = thread::spawn("psc-drain", Rights::All, move || {
+            // It may hurry, and nothing after that.
+            thread::hurry();
+            Rights::Nothing.keep();
             run(ring, wake_ups.as_ref(), sink, &theirs);
         })?;
         Ok(Self { thread: Some(thread), shared })

@@ -5,6 +5,8 @@
 //! event that counts nothing (`PERF_COUNT_SW_DUMMY`, one on each CPU), as `perf record` uses it.
 
 use std::collections::HashMap;
+
+use crate::thread::{self, Rights};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -151,7 +153,7 @@ impl Watch {
             cpus.iter().map(|cpu| PerfRing::map(perf::open_side_band(*cpu)?, PAGES)).collect();
         let shared = Arc::new(Shared { stop: AtomicBool::new(false), inner: Mutex::new((rings?, Table::default())) });
         let (theirs, proc) = (Arc::clone(&shared), proc.to_owned());
-        let thread = std::thread::Builder::new().name("psc-processes".to_owned()).spawn(move || {
+        let thread = thread::spawn("psc-processes", Rights::Processes, move || {
             note_present(&theirs, &proc);
             while !theirs.stop.load(Ordering::Acquire) {
                 drain(&mut theirs.lock());

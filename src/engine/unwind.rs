@@ -20,6 +20,7 @@ use crate::codegen::artifact::{
     UNWIND_FIRST_MAPPING, UNWIND_MAPPING, UNWIND_MAPPINGS, UNWIND_MM, UNWIND_NO_ADDRESS, UNWIND_PROCESS,
     UNWIND_PROCESSES, UNWIND_ROW, UNWIND_ROWS,
 };
+use crate::thread::{self, Rights};
 
 /// Pause between two looks at the processes that are asked for.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -268,8 +269,7 @@ impl Unwinder {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().name("psc-unwind".to_owned()).spawn(move || {
-            super::threads::reads_processes();
+        let thread = thread::spawn("psc-unwind", Rights::Processes, move || {
             while !stopped.load(Ordering::Acquire) {
                 tables.answer();
                 tables.refresh();

@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::disk;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
@@ -89,7 +90,7 @@ impl Guard {
         recover(folder)?;
         loop {
             let journal = folder.join(format!("settings-{}-{:x}", std::process::id(), unique()));
-            let file = File::options().read(true).write(true).create_new(true).open(&journal)?;
+            let file = disk::exclusive(&journal)?;
             // Another process that recovers may have found it before it was locked, and taken it for an old one.
             if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() && journal.exists() {
                 return Ok(Self { journal, file, changes: Vec::new() });
@@ -211,7 +212,7 @@ fn read(path: &Path) -> io::Result<String> {
 fn write(path: &Path, value: &str) -> io::Result<()> {
     // Settings are written whole, by one call, and never made. Some are parsed up to a line's end that has to be there
     // (`osnoise/cpus`).
-    File::options().write(true).truncate(true).open(path)?.write_all(format!("{value}\n").as_bytes())
+    disk::set(path, format!("{value}\n"))
 }
 
 /// Tells several guards of one process apart.

@@ -14,6 +14,7 @@ pub use part::{Part, PartBuilder, Signs, mask};
 pub(super) use sources::require;
 
 use crate::kernel::{Absence, Kernel};
+use crate::thread::{self, Rights};
 
 /// The kinds of probe, in the order in which the browser prefers them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -228,7 +229,9 @@ impl Background {
     pub fn spawn(kernel: Arc<Kernel>) -> std::io::Result<Self> {
         let shared = Arc::new(Mutex::new(Catalogue::default()));
         let weak = Arc::downgrade(&shared);
-        std::thread::Builder::new().name("psc-catalogue".to_owned()).spawn(move || {
+        // Mounted here where that has to be: the thread may not.
+        let _ = kernel.tracefs();
+        thread::spawn("psc-catalogue", Rights::Reads, move || {
             Catalogue::build_in_steps(&kernel, |step| match weak.upgrade() {
                 Some(shared) => {
                     *shared.lock().unwrap_or_else(PoisonError::into_inner) = step;

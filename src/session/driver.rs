@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::update::Ending;
 use crate::engine::drain::{self, Handed};
+use crate::thread::{self, Rights};
 use crate::tracer::report::{Face, Report};
 use crate::tracer::{Control, Delivered, Delivery, Outlet, Running, Sample, Started, TraceId, TracerError};
 
@@ -390,7 +391,7 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
         let left = Box::new(tracer).leave();
         self.detaching.retain(|thread| !thread.is_finished());
         // Where no thread can be started the closure is dropped, and the tracer with it: it is detached all the same.
-        if let Ok(thread) = std::thread::Builder::new().name("psc-detach".to_owned()).spawn(move || drop(left)) {
+        if let Ok(thread) = thread::spawn("psc-detach", Rights::Trace, move || drop(left)) {
             self.detaching.push(thread);
         }
     }

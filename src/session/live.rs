@@ -16,6 +16,7 @@ use crate::kernel::Kernel;
 use crate::lang::source::SourceText;
 use crate::model::budget::Budget;
 use crate::model::latency::Thresholds;
+use crate::thread::{self, Rights};
 use crate::tracer::latency::meter::LatencyTracer;
 use crate::tracer::script::compilation::{Compiler, Given};
 use crate::tracer::task::{Target, TaskTracer};
@@ -85,13 +86,9 @@ impl Session {
         desk.set_budget(options.budget);
         let starter = {
             let (mail, desk) = (mail.clone(), Arc::clone(&desk));
-            std::thread::Builder::new()
-                .name("psc-compiler".to_owned())
-                .spawn(move || starter::run(&options, &desk, &mail))?
+            thread::spawn("psc-compiler", Rights::All, move || starter::run(&options, &desk, &mail))?
         };
-        let session = std::thread::Builder::new()
-            .name("psc-session".to_owned())
-            .spawn(move || running::run(inbox, &updates))
+        let session = thread::spawn("psc-session", Rights::Statistics, move || running::run(inbox, &updates))
             .inspect_err(|_| desk.put(Order::Quit))?;
         Ok((SessionHandle { kernel, desk, mail, threads: vec![starter, session] }, to_face))
     }

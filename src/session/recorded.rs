@@ -76,7 +76,7 @@ impl<'a> Recorded<'a> {
     /// Writes the rest and the index. `code` is the trace's exit code; none when it did not end in order.
     ///
     /// # Errors
-    /// When something could not be written and that was not told before.
+    /// When something could not be written; `failed` has heard of it.
     pub fn finish(mut self, code: Option<i32>) -> Result<Written, RecordingError> {
         if let Some(code) = code {
             let maps = self.last.take().filter(|maps| !maps.is_empty());
@@ -88,13 +88,14 @@ impl<'a> Recorded<'a> {
             let _ = self.feed.now(self.info.id, feed::ended(code, prints_maps));
         }
         let _ = self.feed.pass_on();
-        let is_told = self.failed.is_none();
         drop(self.feed);
-        match Rc::try_unwrap(self.recorder).map(Recorder::finish) {
-            Ok(Err(_)) if is_told => Ok(Written::default()),
-            Ok(outcome) => outcome,
-            Err(_) => Ok(Written::default()),
-        }
+        // The feed had the only other one.
+        let Ok(recorder) = Rc::try_unwrap(self.recorder) else { return Ok(Written::default()) };
+        recorder.finish().inspect_err(|error| {
+            if let Some(mut failed) = self.failed.take() {
+                failed(&error.to_string());
+            }
+        })
     }
 
     fn say_failure(&mut self) {

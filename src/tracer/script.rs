@@ -12,6 +12,7 @@ use crate::engine::drain::{Batch, Sink};
 use crate::engine::{EngineError, Trace, TraceOptions};
 use crate::lang::typed::{MapId, MissingProbes, Program};
 use crate::model::target::Target;
+use crate::thread::{self, Rights};
 
 pub mod budget;
 pub mod child;
@@ -309,7 +310,7 @@ fn release(held: Held, outlet: Outlet) -> Result<Child, TracerError> {
         let _ = running.wait();
         outlet.over();
     };
-    let thread = std::thread::Builder::new().name("psc-child".to_owned()).spawn(wait);
+    let thread = thread::spawn("psc-child", Rights::Nothing, wait);
     let failed = |source| ChildError::Run { command: format!("process {pid}"), source };
     Ok(Child::Running { pid, thread: thread.map_err(failed)? })
 }

@@ -2,6 +2,8 @@
 //! What such a thread finds needs nobody to say what it means.
 
 use std::sync::Arc;
+
+use crate::thread::{self, Rights};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
@@ -33,9 +35,7 @@ pub fn start<O: Send + 'static>(
     let (orders, inbox) = channel();
     let over = Arc::new(AtomicBool::new(false));
     let inside = Inside { tell, orders: inbox, over: Arc::clone(&over) };
-    let thread = std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(move || run(inside))
+    let thread = thread::spawn(name, Rights::All, move || run(inside))
         .map_err(|error| Box::<Refusal>::from(TracerError::Write(error)))?;
     let info = match told.recv() {
         Ok(Ok(info)) => *info,

@@ -22,6 +22,7 @@ use crate::output::export::events::Events;
 use crate::output::export::table::Table;
 use crate::output::export::{ExportError, Form, Source, of_stacks};
 use crate::store::{Cursor, Entry, History as _, Store, TraceId, TraceInfo};
+use crate::thread::{self, Rights};
 
 /// What can be exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +168,7 @@ impl Job {
 /// # Errors
 /// When there is no thread for it.
 pub fn start(job: Arc<Job>, tell: impl FnOnce(Message) + Send + 'static) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name("psc-export".to_owned()).spawn(move || tell(Message::Notice(job.write())))
+    thread::spawn("psc-export", Rights::Files, move || tell(Message::Notice(job.write())))
 }
 
 /// What is to be exported; where there is nothing of that kind, says so.

@@ -1,13 +1,12 @@
 //! Scripts on disk: written so that neither a full disk nor another program's change loses text.
 
-use std::io::{self, Seek as _, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::document::File;
 use super::recovery::RecoveryFolder;
-use rustix::fs::{FallocateFlags, fallocate};
-use rustix::io::Errno;
+use crate::disk::{self, Readers};
 
 /// Writes a script; the folder of scripts without a name (`fresh`) is made when it is missing. What
 /// is in the file stays when there is no room for the new text.
@@ -18,25 +17,7 @@ pub fn save(path: &Path, text: &str, fresh: bool) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|_| fresh) {
         std::fs::create_dir_all(folder)?;
     }
-    // The old text is cut off last: links, owner and rights stay, as they would not with a new file.
-    let new = !path.exists();
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-    let written = reserve(&file, text.len() as u64).and_then(|()| {
-        file.rewind()?;
-        file.write_all(text.as_bytes())
-    });
-    if let Err(error) = written {
-        if new {
-            drop(file);
-            let _ = std::fs::remove_file(path);
-        }
-        return Err(error);
-    }
-    match file.set_len(text.len() as u64) {
-        // What is no regular file has no length.
-        Err(e) if e.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        other => other,
-    }
+    disk::write(path, text.as_bytes(), Readers::Everyone)
 }
 
 /// Writes what later sessions read, whole or not at all.
@@ -47,9 +28,7 @@ pub fn remember(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let new = path.with_extension("new");
-    std::fs::write(&new, text)?;
-    std::fs::rename(new, path)
+    disk::write(path, text.as_bytes(), Readers::Everyone)
 }
 
 /// The file of a name that was typed: `~/` is the user's home folder.
@@ -169,17 +148,6 @@ pub fn open(path: Option<PathBuf>, number: u32, recovery: Option<&RecoveryFolder
     Ok(Opened { text, file, kept })
 }
 
-/// Makes sure that there is room for a text, on file systems that can.
-fn reserve(file: &std::fs::File, bytes: u64) -> io::Result<()> {
-    if bytes == 0 {
-        return Ok(());
-    }
-    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes) {
-        Err(e @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(e.into()),
-        _ => Ok(()),
-    }
-}
-
 /// Whether a file holds other text than what is expected there and what shall be written: another
 /// program wrote it. A file that is missing, empty, can't be read or is no regular one (a pipe, which
 /// a look would wait on) is not in the way.
@@ -211,11 +179,8 @@ pub fn export(name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     for number in 1..1000 {
         let number = if number == 1 { String::new() } else { format!("-{number}") };
         let path = PathBuf::from(format!("{stem}{number}.{ending}"));
-        match std::fs::File::create_new(&path) {
-            Ok(mut file) => {
-                file.write_all(bytes)?;
-                return Ok(path);
-            }
+        match disk::write_new(&path, bytes, Readers::Everyone) {
+            Ok(()) => return Ok(path),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             Err(e) => return Err(e),
         }

@@ -10,6 +10,7 @@ use crate::lang::service::Completion;
 use crate::lang::source::SourceText;
 use crate::probe::lens::Arguments;
 use crate::probe::xray::Xray;
+use crate::thread::{self, Rights};
 
 /// What can be asked about probes.
 pub trait Finder: Send + 'static {
@@ -66,7 +67,7 @@ pub fn spawn(
     answer: impl Fn(Message) -> bool + Send + 'static,
 ) -> std::io::Result<Sender<Question>> {
     let (sender, questions) = channel();
-    std::thread::Builder::new().name("psc-search".to_owned()).spawn(move || {
+    thread::spawn("psc-search", Rights::Reads, move || {
         let mut once = || work(&mut *finder, &questions, &answer);
         // A question that makes it panic goes unanswered; those after it are answered as usual.
         while std::panic::catch_unwind(std::panic::AssertUnwindSafe(&mut once)).is_err() {

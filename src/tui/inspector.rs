@@ -12,6 +12,7 @@ use crate::kernel::Kernel;
 use crate::model::bpf::Inventory;
 use crate::session::hits;
 use crate::session::scopes::{self, Scope};
+use crate::thread::{self, Rights};
 
 /// Pause between two readings.
 const EVERY: Duration = Duration::from_secs(1);
@@ -56,7 +57,7 @@ pub enum Inspected {
 /// Takes messages from the thread; false when nobody wants more.
 pub type Answer = Arc<dyn Fn(Message) -> bool + Send + Sync>;
 
-/// Asks a thread of its own, which is started by the first question.
+/// Asks a thread of its own, which may attach probes: the thread that asks gives up the right to that.
 pub struct Inspector {
     kernel: Arc<Kernel>,
     answer: Answer,
@@ -72,7 +73,17 @@ impl std::fmt::Debug for Inspector {
 impl Inspector {
     /// Answers go to `answer`, which ends the thread by returning false.
     pub fn new(kernel: Arc<Kernel>, answer: Answer) -> Self {
-        Self { kernel, answer, questions: None }
+        let mut inspector = Self { kernel, answer, questions: None };
+        // Where there is no thread the first question tells so.
+        let _ = inspector.start();
+        inspector
+    }
+
+    fn start(&mut self) -> io::Result<&Sender<Inspect>> {
+        let (sender, questions) = channel();
+        let (kernel, answer) = (Arc::clone(&self.kernel), Arc::clone(&self.answer));
+        thread::spawn("psc-inspector", Rights::All, move || work(&kernel, &questions, &answer))?;
+        Ok(self.questions.insert(sender))
     }
 
     /// Asks.
@@ -88,14 +99,8 @@ impl Inspector {
             },
             None => question,
         };
-        let (sender, questions) = channel();
-        let (kernel, answer) = (Arc::clone(&self.kernel), Arc::clone(&self.answer));
-        std::thread::Builder::new()
-            .name("psc-inspector".to_owned())
-            .spawn(move || work(&kernel, &questions, &answer))?;
         // The receiver lives in the thread that was just started.
-        let _ = sender.send(question);
-        self.questions = Some(sender);
+        let _ = self.start()?.send(question);
         Ok(())
     }
 }

@@ -1,12 +1,13 @@
 //! What the workbench has said: kept for the log pane, and written to a file.
 
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use super::text::neutralise_line;
+use crate::disk;
 use crate::engine::names::time::format;
 use crate::lang::diagnostic::Severity;
 
@@ -114,13 +115,7 @@ impl LogFile {
         if std::fs::symlink_metadata(&path).is_ok_and(|found| found.len() > LONGEST_FILE) {
             std::fs::rename(&path, folder.join("workbench.log.old"))?;
         }
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-        let file = options.open(&path)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is no ordinary file"));
-        }
-        Ok((Self { file }, path))
+        Ok((Self { file: disk::log(&path)? }, path))
     }
 
     /// Adds messages. What can't be written is left out: the workbench goes on.

@@ -1,6 +1,8 @@
 //! What comes from the terminal, and its end.
 
 use std::io::{self, IsTerminal as _};
+
+use crate::thread::{self, Rights};
 use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::Poll;
@@ -20,7 +22,8 @@ impl Input {
     pub(super) fn new() -> Self {
         let from_stdin = io::stdin().is_terminal();
         if from_stdin {
-            std::thread::spawn(tell_of_hangup);
+            // Without it the next event finds out.
+            let _ = thread::spawn("psc-hangup", Rights::Nothing, tell_of_hangup);
         }
         Self { events: EventStream::new(), from_stdin }
     }

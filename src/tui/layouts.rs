@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::layout::file::LONGEST;
+use crate::disk::{self, Readers};
 
 /// Where they are.
 #[derive(Clone, Debug)]
@@ -84,12 +85,7 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&draft);
-    }
-    written
+    disk::write(path, text.as_bytes(), Readers::Everyone)
 }
 
 #[cfg(test)]

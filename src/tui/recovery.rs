@@ -4,7 +4,7 @@
 //! workbench's text is never offered as lost, and two workbenches never write to one file.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use super::document;
 use super::files::{LONGEST, Opened};
 use super::panes::editor::documents;
 use super::state::{Layer, Reader, State};
+use crate::disk;
 
 /// The file whose lock tells that a folder's process lives.
 const LOCK: &str = "lock";
@@ -51,7 +52,7 @@ impl RecoveryFolder {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
                 made => made?,
             }
-            let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(own.join(LOCK))?;
+            let lock = disk::exclusive(&own.join(LOCK))?;
             let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
             // Another workbench that tidies up may have taken the folder for a dead one's meanwhile.
             if locked && own.join(LOCK).exists() {
@@ -216,13 +217,7 @@ fn refuse_foreign(folder: &Path) -> io::Result<()> {
 /// # Errors
 /// When it can't be written.
 pub fn keep(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension("new");
-    let _ = fs::remove_file(&new);
-    let written = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        fs::rename(&new, path)
-    });
-    written.inspect_err(|_| drop(fs::remove_file(&new)))
+    disk::write_soon(path, text.as_bytes())
 }
 
 /// Shows unsaved texts of earlier runs: the first in the script that is open, undo being one key, the others in tabs.

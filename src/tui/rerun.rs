@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use super::effect::Message;
 use crate::kernel::Kernel;
 use crate::session::rerun::{Asked, rerun};
+use crate::thread::{self, Rights};
 
 /// Runs scripts on a recording; a newer one ends the one before it.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl Reruns {
                 let _ = messages.blocking_send(Message::Reran(Box::new(answered)));
             }
         };
-        let spawned = std::thread::Builder::new().name("probescope-rerun".to_owned()).spawn(work);
+        let spawned = thread::spawn("psc-rerun", Rights::Reads, work);
         spawned.map(drop).map_err(|error| format!("The script cannot run: no thread: {error}"))
     }
 

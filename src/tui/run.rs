@@ -3,6 +3,7 @@
 mod effects;
 mod outside;
 mod signals;
+mod watchdog;
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender};
@@ -27,14 +28,16 @@ use super::recovery::RecoveryFolder;
 use super::rerun::Reruns;
 use super::screen::Screen;
 use super::state::State;
-use super::terminal::Terminal;
+use super::terminal::{Terminal, painted};
 use super::watch::Watched;
 use super::{finder, keys, mouse, update};
 use crate::kernel::Kernel;
 use crate::session::SessionHandle;
 use crate::session::update::Update;
+use crate::thread::{self, Rights};
 use outside::Outside;
 use signals::Signals;
+use watchdog::Heard;
 
 /// Least time between two frames of what streams in.
 const FRAME: Duration = Duration::from_millis(16);
@@ -73,8 +76,20 @@ pub struct Services {
     pub terminal: Terminal,
     /// The user's own editor, as a shell's command.
     pub editor: Option<String>,
-    /// Fail on SIGUSR2, so that tests see what a fault of the program leaves behind; debug builds only.
-    pub faults: bool,
+    /// What SIGUSR2 does, so that tests see what a fault of the program leaves behind; debug builds only.
+    pub faults: Faults,
+}
+
+/// A fault on demand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Faults {
+    /// None.
+    #[default]
+    None,
+    /// The loop panics.
+    Panic,
+    /// The loop never comes back.
+    Busy,
 }
 
 impl std::fmt::Debug for Services {
@@ -120,7 +135,7 @@ struct Workbench {
     layouts: Option<Folders>,
     log: Option<LogFile>,
     latest: Arc<Mutex<Latest>>,
-    faults: bool,
+    faults: Faults,
     dirty: bool,
     /// The next frame answers the user.
     quick: bool,
@@ -150,6 +165,8 @@ struct Workbench {
     editor: Option<String>,
     /// The script goes to it.
     outside: Option<Outside>,
+    /// Ends the process when the loop does not.
+    watchdog: Heard,
 }
 
 impl Workbench {
@@ -171,7 +188,10 @@ impl Workbench {
         let touched = sender.clone();
         let mut watched = Watched::new(move |path| drop(touched.blocking_send(Message::Touched(path))));
         watched.follow(state.documents());
-        state.size = crossterm::terminal::size()?;
+        state.size = painted(crossterm::terminal::size()?);
+        let watchdog = watchdog::start(Arc::clone(&services.latest))?;
+        // From here on it shows, and others trace.
+        Rights::Interface.keep();
         let screen = Screen::enter(state.size, state.mouse, services.terminal)?;
         let now = Instant::now();
         Ok(Self {
@@ -185,7 +205,7 @@ impl Workbench {
             layouts: services.layouts,
             log: services.log,
             latest: services.latest,
-            faults: services.faults && cfg!(debug_assertions),
+            faults: if cfg!(debug_assertions) { services.faults } else { Faults::None },
             dirty: true,
             quick: true,
             last_frame: now.checked_sub(FRAME).unwrap_or(now),
@@ -202,6 +222,7 @@ impl Workbench {
             watched,
             editor: services.editor,
             outside: None,
+            watchdog,
         })
     }
 
@@ -222,7 +243,7 @@ impl Workbench {
 
     async fn work(&mut self) -> io::Result<()> {
         let mut input = Input::new();
-        let mut signals = Signals::new(self.faults)?;
+        let mut signals = Signals::new(self.faults != Faults::None)?;
         self.frame()?;
         while self.ending.is_none() {
             if let Some(outside) = self.outside.take() {
@@ -260,6 +281,10 @@ impl Workbench {
                 self.dirty = true;
             }
             #[cfg(debug_assertions)]
+            libc::SIGUSR2 if self.faults == Faults::Busy => loop {
+                std::hint::spin_loop();
+            },
+            #[cfg(debug_assertions)]
             libc::SIGUSR2 => panic!("on purpose, to see what becomes of the terminal"),
             number => self.end_by(number),
         }
@@ -268,6 +293,7 @@ impl Workbench {
 
     /// A signal asks to end: unsaved text is kept.
     fn end_by(&mut self, number: i32) {
+        self.watchdog.tell();
         self.keep_all();
         self.ending = Some(Ending::Signal(number));
     }
@@ -294,6 +320,7 @@ impl Workbench {
                 None => return,
             },
             Event::Resize(width, height) => {
+                let (width, height) = painted((width, height));
                 let _ = self.screen.resize((width, height));
                 update::receive(&mut self.state, Message::Resize(width, height))
             }
@@ -413,5 +440,5 @@ fn forward(updates: Receiver<Update>, messages: mpsc::Sender<Message>) -> io::Re
             }
         }
     };
-    std::thread::Builder::new().name("psc-updates".to_owned()).spawn(work).map(drop)
+    thread::spawn("psc-updates", Rights::Nothing, work).map(drop)
 }

@@ -18,12 +18,18 @@ use ratatui::backend::{Backend as _, CrosstermBackend};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::model::render::is_harmful;
+use crate::stdio;
+
 use super::terminal::{Colours, Sixteen, Terminal};
 
 /// Buttons, drags and the wheel, told in the form that has no limit of columns (xterm's DEC private
 /// modes 1000, 1002 and 1006). Motion without a button (1003) is not wanted: it floods slow lines.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
+
+/// The terminal as it was before, in the commands that [`restore`] sends.
+pub const GIVEN_BACK: &str = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1000l\x1b[?2004l\x1b[?1049l\x1b[?25h";
 
 /// The terminal in raw mode on its alternate screen, until dropped.
 #[derive(Debug)]
@@ -44,7 +50,7 @@ impl Screen {
     pub fn enter(size: (u16, u16), mouse: bool, terminal: Terminal) -> io::Result<Self> {
         enable_raw_mode()?;
         let area = Rect::new(0, 0, size.0, size.1);
-        let writer = BufWriter::with_capacity(1 << 16, io::stdout());
+        let writer = BufWriter::with_capacity(1 << 16, stdio::screen());
         let backend = CrosstermBackend::new(Sixteen::new(writer, terminal.colours == Colours::Sixteen));
         let mut screen = Self { backend, terminal, shown: Buffer::empty(area), next: Buffer::empty(area) };
         queue!(screen.backend, EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
@@ -102,6 +108,7 @@ impl Screen {
         self.next.reset();
         draw(&mut self.next);
         self.terminal.fit(&mut self.next);
+        make_safe(&mut self.next);
         queue!(self.backend, BeginSynchronizedUpdate)?;
         let changes = self.shown.diff(&self.next);
         self.backend.draw(changes.into_iter())?;
@@ -120,6 +127,15 @@ impl Screen {
     }
 }
 
+/// No cell holds what a terminal obeys: panes write pictures of it, and whatever one has missed ends here.
+fn make_safe(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        if cell.symbol().chars().any(|c| is_harmful(c) || matches!(c, '\n' | '\t')) {
+            cell.set_symbol("\u{fffd}");
+        }
+    }
+}
+
 impl Drop for Screen {
     fn drop(&mut self) {
         restore();
@@ -129,7 +145,7 @@ impl Drop for Screen {
 /// Gives the terminal back. Safe to call more than once, and from a panic hook.
 pub fn restore() {
     let _ = execute!(
-        io::stdout(),
+        stdio::screen(),
         EndSynchronizedUpdate,
         Print(MOUSE_OFF),
         DisableBracketedPaste,

@@ -107,6 +107,17 @@ fn colours_of(term: &str) -> Colours {
     }
 }
 
+/// Largest screen that is painted, in columns, rows and cells: more than any terminal has, and memory for all of it.
+const LARGEST: (u16, u16, u32) = (2000, 1000, 500_000);
+
+/// The part of a terminal that is painted, however large it claims to be.
+#[must_use]
+pub fn painted((width, height): (u16, u16)) -> (u16, u16) {
+    let (width, height) = (width.min(LARGEST.0), height.min(LARGEST.1));
+    let rows = LARGEST.2 / u32::from(width.max(1));
+    (width, height.min(u16::try_from(rows).unwrap_or(u16::MAX)))
+}
+
 /// What stands for a character in ASCII.
 const fn plain(c: char) -> char {
     match c {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 /// Every room, lowest first; rooms of one row know nothing of each other unless the right one imports the left.
 const FLOORS: &[&str] = &[
-    "loads", "regular", "model", "binary", "kernel", "probe", "lang", "codegen", "engine", "store", "tracer",
-    "session", "output", "library", "tui", "cli",
+    "loads", "regular", "thread", "model", "stdio", "disk", "binary", "kernel", "probe", "lang", "codegen", "engine",
+    "store", "tracer", "session", "output", "library", "tui", "cli",
 ];
 
 /// A use of one room in another's source.
@@ -270,4 +270,65 @@ fn no_type_of_the_compiler_grows_beyond_what_one_can_keep_in_mind() {
     }
     let large: Vec<_> = all.iter().filter(|(_, count)| **count > MOST_METHODS).collect();
     assert!(large.is_empty(), "these types have more than {MOST_METHODS} methods: {large:?}");
+}
+
+/// What only one file may name, with that file: how text reaches a terminal, how files are written, how threads start.
+/// Clippy refuses these, too, where it sees through names; this sees the text.
+const DOORS: &[(&str, &[&str], &[&str])] = &[
+    ("src/stdio.rs", &["io::stdout()", "io::stderr()", "println!(", "print!(", "dbg!("], &[]),
+    ("src/stdio.rs", &["fd::stdout", "STDOUT_FILENO", "STDERR_FILENO", "/dev/tty"], &["src/stdio.rs"]),
+    ("src/stdio.rs", &["stdio::screen()"], &["src/tui/screen.rs"]),
+    (
+        "src/disk",
+        &[
+            "fs::write(",
+            "File::create",
+            "fs::copy(",
+            ".set_len(",
+            ".create(true)",
+            ".create_new(true)",
+            ".append(true)",
+        ],
+        // A folder that is made is no file; a journal is emptied in place.
+        &["src/kernel/guard.rs", "src/tui/journal.rs"],
+    ),
+    ("src/disk", &["write(true)", "OFlags::WRONLY", "OFlags::CREATE"], &["src/engine"]),
+    ("src/thread.rs", &["thread::Builder", "std::thread::spawn", "scope.spawn(", "spawn_blocking("], &[]),
+];
+
+/// The code of a file up to its tests, comments left out, by line.
+fn code(text: &str) -> Vec<&str> {
+    let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+    own.split("#[cfg(test)]\npub(super) mod tests {")
+        .next()
+        .unwrap()
+        .lines()
+        .map(|line| line.split("//").next().unwrap())
+        .collect()
+}
+
+#[test]
+fn text_files_and_threads_have_one_door_each() {
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for path in sources(&root().join("src")) {
+        let file = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
+        // Loads are what is traced: they write and start threads as any program does.
+        if file.ends_with("tests.rs") || file.contains("/tests/") || file.starts_with("src/loads") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for (at, line) in code(&text).into_iter().enumerate() {
+            for (door, words, others) in DOORS {
+                let Some(word) = words.iter().find(|word| line.contains(**word)) else { continue };
+                if file.starts_with(door) {
+                    seen.insert(*door);
+                } else if !others.iter().any(|other| file.starts_with(other)) {
+                    wrong.push(format!("{file}:{}: `{word}` belongs to {door}", at + 1));
+                }
+            }
+        }
+    }
+    assert_eq!(seen.len(), 3, "each door is found: {seen:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -175,3 +175,37 @@ fn files_of_the_system_may_be_any_bytes() {
 fn recordings_may_be_any_bytes() {
     replay("recording", targets::recording, &[]);
 }
+
+#[test]
+fn files_of_the_user_may_be_any_bytes() {
+    let root = root();
+    replay(
+        "user_files",
+        targets::user_files,
+        &[root.join("themes/dark.toml"), root.join("src/cli/config/default.toml")],
+    );
+}
+
+#[test]
+fn command_lines_may_be_any_words() {
+    replay("command_line", targets::command_line, &[]);
+}
+
+#[test]
+fn files_of_processes_may_be_any_bytes() {
+    replay("processes", targets::processes, &[]);
+}
+
+#[test]
+fn no_bytes_are_obeyed_by_a_terminal() {
+    replay("terminal_text", targets::terminal_text, &[]);
+}
+
+#[test]
+fn every_target_is_replayed() {
+    let text = include_str!("fuzz_corpora.rs");
+    for target in files(&root().join("fuzz/fuzz_targets")) {
+        let name = target.file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(text.contains(&format!("replay(\"{name}\"")), "{name} has no test here");
+    }
+}

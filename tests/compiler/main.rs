@@ -1,4 +1,9 @@
 //! The compiler and what stands below it, as a library: one test binary, because each links all of the crate.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod architecture;

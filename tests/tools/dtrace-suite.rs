@@ -10,6 +10,11 @@
 //! need probes of other providers than dtrace, profile and syscall, kernel symbols, or the reference's own library.
 //! Output of tests that fail goes to DIR. The last lines are the table. FOLDER is a checkout of the DTraceToolkit, of which
 //! the second form tells what compiles, with `--attach` what the kernel takes.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a tool of the maintainers fails by panicking")]
 
 #[path = "dtrace-suite/case.rs"]

@@ -1,5 +1,10 @@
 //! Writes `tests/fixtures/kernel` anew from the running kernel: a few event formats and the BTF of
 //! what tests need. Run as root: `cargo run --example kernel-fixture -- tests/fixtures/kernel`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;

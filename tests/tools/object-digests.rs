@@ -4,6 +4,11 @@
 //! `cargo run --example object-digests > before`, the same after the change, then `diff`. The front end asks the running
 //! kernel; what its probes and types allow is the same in both runs. `object-digests NAME` writes the code of the
 //! scripts with this in their names instead.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a tool of the maintainers says where it stopped by panicking")]
 
 use std::fs;

@@ -2,6 +2,11 @@
 //! workload under user 1000 gives them something to see, and what the session told is kept, thinned.
 //! Run as root: `cargo run --release --example record-demo -- src/tui/demo [SESSION...]`; with names,
 //! only those sessions are recorded anew.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a program for developers fails by panicking")]
 
 use std::fmt::Write as _;

@@ -1,8 +1,16 @@
 //! What runs traces and shows them: the engine, the screens, and the program itself in a terminal.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod abuse;
 mod d_programs;
 mod documents;
+mod doors;
+mod edge;
 mod endings;
 mod engine;
 mod faces;
@@ -13,6 +21,7 @@ mod layouts;
 mod lens;
 mod objects;
 mod pressing;
+mod raw;
 mod recordings;
 mod recovery;
 mod rerun;

@@ -18,6 +18,7 @@ use crate::probe::expand::functions::is_split_off;
 use crate::probe::expand::{ExpandOptions, expand as probe_expand};
 use crate::probe::point::{self, PointPattern};
 use crate::probe::{describe, listing, name};
+use crate::stdio;
 
 /// Most parameters of a raw tracepoint, the kernel's own first one among them, that a program can
 /// have in registers.
@@ -35,10 +36,10 @@ pub fn pattern(options: &Options, world: &World) -> Result<ExitCode, CliError> {
         let text = format!(
             "WARNING: It appears that '{pattern}' is a filename but the file does not exist. Treating '{pattern}' as a search pattern.\n"
         );
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        let _ = stdio::err().styled().write_all(text.as_bytes());
     }
     let kernel = running(world);
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(stdio::out());
     let (types, probes): (Vec<&str>, Vec<&str>) =
         listing::patterns(pattern).into_iter().partition(|one| listing::is_type(one));
     if !probes.is_empty() {
@@ -64,13 +65,13 @@ fn write_probes(
     match names(&whole, options.pid, kernel) {
         Ok(lines) if lines.is_empty() => {
             if let Some(absence) = absence(&whole, kernel) {
-                let _ = writeln!(std::io::stderr(), "WARNING: {absence}");
+                stdio::say(format_args!("WARNING: {absence}"));
             }
         }
         Ok(lines) => lines.iter().try_for_each(|line| write_probe(out, line, options.verbose, kernel))?,
         // What is not there has no probes.
         Err(CliError::Refused(reason)) if options.pid.is_none() => {
-            let _ = writeln!(std::io::stderr(), "WARNING: {reason}");
+            stdio::say(format_args!("WARNING: {reason}"));
         }
         Err(error) => return Err(error),
     }
@@ -195,10 +196,10 @@ pub fn of_script(
         }
     }
     if !diagnostics.is_empty() {
-        let _ = std::io::stderr().write_all(shown(&diagnostics, &script.source).as_bytes());
+        let _ = stdio::err().styled().write_all(shown(&diagnostics, &script.source).as_bytes());
         return Ok(ExitCode::FAILURE);
     }
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(stdio::out());
     for line in &names {
         write_probe(&mut out, line, options.verbose, &kernel)?;
     }

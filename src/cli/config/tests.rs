@@ -98,3 +98,18 @@ fn all_mistakes_are_told_at_once() {
         assert!(parsed(text).is_err(), "{text}");
     }
 }
+
+#[test]
+fn what_values_name_is_looked_for() {
+    let told = |text: &str| {
+        let mistakes = names::unknown(&World::default(), "config.toml", text);
+        mistakes.iter().map(|m| (m.line, m.column, m.message.clone())).collect::<Vec<_>>()
+    };
+    let text = "[workbench]\ntheme = \"drak\"\n[trace]\ndebuginfo = [\"/\", \"/nonexistent\"]\n";
+    let found = told(text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found[0].0 == 2 && found[0].1 == 9 && found[0].2.contains("did you mean dark?"), "{found:?}");
+    assert_eq!(found[1], (4, 19, "there is no folder /nonexistent".to_owned()));
+    assert!(told("[workbench]\ntheme = \"/nonexistent/a.toml\"\n")[0].2.contains("nonexistent"));
+    assert!(told("[workbench]\ntheme = \"nord\"\n").is_empty() && told("").is_empty());
+}

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::cli::CliError;
 use crate::lang::d::Options;
+use crate::thread::{self, Rights};
 
 /// What DTrace defines for each program.
 const DEFINED: &[&str] = &[
@@ -40,11 +41,12 @@ pub fn preprocess(text: &str, options: &Options, what: &str) -> Result<String, C
     let mut input = child.stdin.take();
     let given = text.to_owned();
     // It may fill its output before it has read all.
-    let writer = std::thread::spawn(move || {
+    let writer = thread::spawn("psc-cpp", Rights::Nothing, move || {
         if let Some(input) = &mut input {
             let _ = input.write_all(given.as_bytes());
         }
-    });
+    })
+    .map_err(|e| failed(&e.to_string()))?;
     let mut out = Vec::new();
     if let Some(output) = child.stdout.take() {
         output.take(LONGEST).read_to_end(&mut out).map_err(|e| failed(&e.to_string()))?;

@@ -10,6 +10,7 @@ use crate::model::helper;
 use crate::model::stats::LossCause;
 use crate::model::words;
 use crate::output::json;
+use crate::stdio;
 
 /// One place is told of so often at once, and no more, where bpftrace would say it at every firing.
 const MOST_AT_ONCE: u64 = 100;
@@ -104,7 +105,7 @@ impl StreamFace {
             Some(wording) => (0..count.min(MOST_AT_ONCE)).for_each(|_| self.worded(&wording, span)),
             None if self.settings.quiet && !self.settings.like_bpftrace => {}
             None if cause == LossCause::RingFull => {
-                let _ = writeln!(io::stderr(), "Lost {count} events");
+                stdio::say(format_args!("Lost {count} events"));
             }
             None => {
                 let (line, column) = self.place(span);
@@ -135,7 +136,7 @@ impl StreamFace {
     /// Tells what no line has told yet.
     pub(super) fn tell_rest(&mut self) {
         if self.settings.like_bpftrace && self.settings.warnings && self.events_lost > 0 {
-            let _ = writeln!(io::stderr(), "WARNING: Total lost event count: {}", self.events_lost);
+            stdio::say(format_args!("WARNING: Total lost event count: {}", self.events_lost));
         }
         for (place, lost) in std::mem::take(&mut self.told).0 {
             if lost.untold > 0 {
@@ -145,7 +146,7 @@ impl StreamFace {
     }
 
     fn warn(&self, (line, column, words): (u32, u32, &str), lost: Count) {
-        let _ = writeln!(io::stderr(), "{}:{line}:{column}: warning: {words}: {}", self.source.name, lost.words());
+        stdio::say(format_args!("{}:{line}:{column}: warning: {words}: {}", self.source.name, lost.words()));
     }
 
     fn worded(&mut self, wording: &Wording, span: Span) {
@@ -168,7 +169,7 @@ impl StreamFace {
             }
         };
         let place = self.place_text(span);
-        let _ = write!(io::stderr(), "{place}: WARNING: {text}\n{}", excerpt::marked(&self.source, span));
+        let _ = write!(stdio::err(), "{place}: WARNING: {text}\n{}", excerpt::marked(&self.source, span));
     }
 }
 

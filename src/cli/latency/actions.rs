@@ -3,6 +3,10 @@
 use std::io::Write as _;
 use std::process::Command;
 
+use crate::disk::{self, Readers};
+use crate::stdio;
+use std::path::Path;
+
 /// One action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -88,8 +92,8 @@ pub fn perform(actions: &[Action], trace: &dyn Fn() -> String) -> Result<bool, S
 }
 
 fn save(file: &str, trace: &dyn Fn() -> String) -> Result<(), String> {
-    let _ = writeln!(std::io::stdout(), "  Saving trace to {file}");
-    std::fs::write(file, trace()).map_err(|e| format!("cannot write {file}: {e}"))
+    let _ = writeln!(stdio::out(), "  Saving trace to {file}");
+    disk::write(Path::new(file), trace().as_bytes(), Readers::Everyone).map_err(|e| format!("cannot write {file}: {e}"))
 }
 
 fn send(number: i32, pid: Option<i32>) -> Result<(), String> {
@@ -108,7 +112,7 @@ fn send(number: i32, pid: Option<i32>) -> Result<(), String> {
 }
 
 fn shell(command: &str) -> Result<(), String> {
-    let _ = std::io::stdout().flush();
+    let _ = stdio::out().flush();
     match Command::new("/bin/sh").arg("-c").arg(command).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{command}` ended with {status}")),

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::{advice, arguments, profile};
 use crate::cli::{CliError, World};
 use crate::kernel::Kernel;
+use crate::stdio;
 
 /// Name the settings that bear on this machine's largest sources of noise: their values now, and what changing them
 /// would do.
@@ -37,7 +38,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         };
         of_sources(&kernel, &profile, args.number)
     };
-    std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes()).map_err(CliError::stdout)?;
+    std::io::Write::write_all(&mut stdio::out(), text.as_bytes()).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }
 

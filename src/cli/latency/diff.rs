@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use super::profile::{self, Profile, Source};
 use crate::cli::CliError;
+use crate::stdio;
 
 /// Compare two profiles: which sources changed, by how much.
 ///
@@ -194,12 +195,12 @@ pub fn run(args: &Args) -> Result<ExitCode, CliError> {
     let (a, b) = match (profile::read(&args.a), profile::read(&args.b)) {
         (Ok(a), Ok(b)) => (a, b),
         (Err(error), _) | (_, Err(error)) => {
-            let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("probescope: {error}\n").as_bytes());
+            let _ = std::io::Write::write_all(&mut stdio::err(), format!("probescope: {error}\n").as_bytes());
             return Ok(ExitCode::from(2));
         }
     };
     let changes = compare(&a, &b, args.least);
-    std::io::Write::write_all(&mut std::io::stdout(), show(&a, &b, &changes).as_bytes()).map_err(CliError::stdout)?;
+    std::io::Write::write_all(&mut stdio::out(), show(&a, &b, &changes).as_bytes()).map_err(CliError::stdout)?;
     Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::arguments::{Backend, Plan, times};
 use crate::cli::CliError;
+use crate::disk::{self, Readers};
 use crate::engine::latency::action::{Action, Context};
 use crate::kernel::Kernel;
 use crate::kernel::guard::{Guard, JOURNALS};
 use crate::model::latency::{Episode, EpisodeKind};
 use crate::output::latency::report::Stacks;
+use crate::stdio;
 use crate::tracer::latency::events::{Event, EventTrace};
 use crate::tracer::latency::places::cgroup_file;
 
@@ -156,7 +158,7 @@ impl Beside {
             _ => (Context::Thread, episode.latency_ns()),
         };
         if let Err(e) = action.run(episode.cpu, latency_ns, sequence as u32, context) {
-            let _ = writeln!(std::io::stderr(), "probescope: {e}");
+            stdio::say(format_args!("probescope: {e}"));
         }
     }
 
@@ -168,9 +170,9 @@ impl Beside {
     /// Saves the histograms of triggers.
     pub fn save_histograms(&self) {
         for (name, file, text) in self.events.iter().flat_map(EventTrace::histograms) {
-            let _ = writeln!(std::io::stdout(), "  Saving event {name} hist to {file}");
-            if let Err(e) = std::fs::write(&file, text) {
-                let _ = writeln!(std::io::stderr(), "probescope: cannot write {file}: {e}");
+            let _ = writeln!(stdio::out(), "  Saving event {name} hist to {file}");
+            if let Err(e) = disk::write(Path::new(&file), text.as_bytes(), Readers::Everyone) {
+                stdio::say(format_args!("probescope: cannot write {file}: {e}"));
             }
         }
     }
@@ -184,7 +186,7 @@ fn has_sample_event(kernel: &Kernel) -> bool {
 /// Moves this process to a control group.
 fn join(kernel: &Kernel, group: &str) -> Result<(), CliError> {
     let file = cgroup_file(kernel, group)?;
-    std::fs::write(&file, std::process::id().to_string())
+    disk::set(&file, std::process::id().to_string())
         .map_err(|e| CliError::Refused(format!("cannot move to the control group {group} ({}): {e}", file.display())))
 }
 

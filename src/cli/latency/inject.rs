@@ -10,6 +10,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::engine::latency::{Policy, set_policy};
 use crate::engine::monotonic_ns;
+use crate::thread::{self, Rights};
 
 /// What is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,19 +79,17 @@ impl Injector {
         let (stop, made) = (Arc::new(AtomicBool::new(false)), Arc::new(Made::default()));
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         let (stop_too, made_too) = (Arc::clone(&stop), Arc::clone(&made));
-        let handle = std::thread::Builder::new()
-            .name(NAME.to_owned())
-            .spawn(move || {
-                let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
-                made_too.tid.store(tid, Ordering::Relaxed);
-                let set_up = set_up(noise, cpu, other);
-                let failed = set_up.is_err();
-                drop(tell.send(set_up));
-                if !failed {
-                    run(noise, cpu, &stop_too, &made_too);
-                }
-            })
-            .map_err(|e| format!("cannot start a thread: {e}"))?;
+        let handle = thread::spawn(NAME, Rights::All, move || {
+            let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+            made_too.tid.store(tid, Ordering::Relaxed);
+            let set_up = set_up(noise, cpu, other);
+            let failed = set_up.is_err();
+            drop(tell.send(set_up));
+            if !failed {
+                run(noise, cpu, &stop_too, &made_too);
+            }
+        })
+        .map_err(|e| format!("cannot start a thread: {e}"))?;
         let injector = Self { stop, made, handle: Some(handle) };
         told.recv().unwrap_or_else(|_| Err("the thread ended at once".to_owned()))?;
         Ok(injector)
@@ -172,7 +171,7 @@ fn interrupt(cpu: u32, period: Duration, stop: &AtomicBool, made: &Made) {
     const HALF: u64 = 5_000_000;
     let (spins, ended) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let _ = thread::scoped(scope, (NAME, Rights::All), 1 << 20, || {
             if set_up(Noise::Timers { hertz: 1 }, cpu, cpu).is_err() {
                 return;
             }

@@ -1,7 +1,6 @@
 //! `latency profile`: one file that says how noisy a machine is, and by what.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{advice, arguments};
 use crate::cli::{CliError, World};
+use crate::disk::{Output, Readers};
 use crate::kernel::Kernel;
 use crate::model::latency::{CpuSample, Distribution, NoiseClass, SourceStat};
 use crate::tracer::latency::bpf::BpfMeasurement;
@@ -209,46 +209,12 @@ pub fn read(path: &str) -> Result<Profile, CliError> {
 pub fn run(args: &Args, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCode, CliError> {
     let long = arguments::duration(&args.duration)?;
     // What cannot be written is said before a minute is spent; what the file had stays until there is something better.
-    let mut output = Output::open(&args.output)?;
+    let path = Path::new(&args.output);
+    let mut output = Output::beside(path, Readers::Everyone).map_err(|e| CliError::write(path, e))?;
     let profile = measure(&crate::cli::kernel::running(world), long, stop)?;
     let text = serde_json::to_vec(&profile).map_err(|e| CliError::Refused(format!("cannot write JSON: {e}")))?;
-    output.write(&text)?;
+    output.write_all(&text).and_then(|()| output.commit()).map_err(|e| CliError::write(path, e))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The file to write, open before there is anything to write.
-struct Output {
-    path: String,
-    file: File,
-    /// It was not there before, and is empty: then it goes again.
-    made: bool,
-}
-
-impl Output {
-    fn open(path: &str) -> Result<Self, CliError> {
-        let made = !Path::new(path).exists();
-        let file = File::options().write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(|source| CliError::Write { path: path.to_owned(), source })?;
-        Ok(Self { path: path.to_owned(), file, made })
-    }
-
-    fn write(&mut self, text: &[u8]) -> Result<(), CliError> {
-        // A pipe or a terminal has no length.
-        let regular = self.file.metadata().is_ok_and(|m| m.is_file());
-        let cut = if regular { self.file.set_len(0) } else { Ok(()) };
-        let written = cut.and_then(|()| self.file.write_all(text));
-        written.map_err(|source| CliError::Write { path: self.path.clone(), source })?;
-        self.made = false;
-        Ok(())
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if self.made {
-            drop(std::fs::remove_file(&self.path));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -279,22 +245,5 @@ mod tests {
         assert_eq!(lengths_ns, [7, 7, 7]);
         assert_eq!((sources[0].name.as_str(), sources[0].counts.as_slice()), ("a:1", [5, 0, 0].as_slice()));
         assert_eq!((sources[1].name.as_str(), sources[1].counts.as_slice()), ("b:2", [0, 1, 0].as_slice()));
-    }
-
-    #[test]
-    fn a_file_keeps_what_it_had_until_there_is_a_profile() {
-        let folder = std::env::temp_dir().join(format!("probescope-profile-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("profile.json");
-        let name = path.to_str().unwrap();
-        drop(Output::open(name).unwrap());
-        assert!(!path.exists(), "nothing was measured, nothing stays");
-        std::fs::write(&path, "a profile of long ago").unwrap();
-        drop(Output::open(name).unwrap());
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a profile of long ago");
-        Output::open(name).unwrap().write(b"new").unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "new");
-        assert!(Output::open("/nonexistent/profile").is_err());
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -17,6 +17,7 @@ use crate::kernel::Kernel;
 use crate::model::latency::{Episode, LatencyStat, NoiseSample, Totals};
 use crate::output::latency::{duration, report, shapes, tables, us};
 use crate::session::recorded::{Recorded, Silent};
+use crate::stdio;
 use crate::tracer::latency::badges;
 use crate::tracer::latency::bpf::BpfMeasurement;
 use crate::tracer::latency::meter::{finding, info};
@@ -139,16 +140,14 @@ pub fn run(plan: &Plan, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
     if plan.extra.debug {
         measurement.costs().iter().for_each(|text| note(text));
     }
-    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().styled().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     if plan.json.is_none() {
         run.tell_cost();
     }
     let at_end = actions::perform(&plan.on_end, &|| run.trace()).err();
     run.failed_action.iter().chain(&at_end).for_each(|why| note(why));
-    if let Some(recorded) = run.recorded.take() {
-        recorded.finish(Some(0)).map_err(|e| CliError::Refused(e.to_string()))?;
-    }
-    Ok(if run.stopped { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    let unrecorded = run.recorded.take().is_some_and(|recorded| recorded.finish(Some(0)).is_err());
+    Ok(if run.stopped || unrecorded { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
 /// Moves this thread, and those that it starts later, to the CPUs that are named.
@@ -163,7 +162,7 @@ fn keep_off(cpus: &[u32]) -> Result<(), CliError> {
 }
 
 fn note(text: &str) {
-    let _ = writeln!(std::io::stderr(), "probescope: {text}");
+    stdio::say(format_args!("probescope: {text}"));
 }
 
 impl Run<'_> {
@@ -183,9 +182,11 @@ impl Run<'_> {
             let shows = self.plan.view == View::Top && !self.plan.quiet && self.plan.table;
             if shows && Instant::now() >= next {
                 next += Duration::from_secs(1);
-                let clear = if self.clears { "\x1bc" } else { "" };
-                let text = format!("{clear}{}", self.top());
-                std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+                let mut out = stdio::out().styled();
+                if self.clears {
+                    out.clear().map_err(CliError::stdout)?;
+                }
+                out.write_all(self.top().as_bytes()).map_err(CliError::stdout)?;
             }
             std::thread::sleep(POLL);
         }
@@ -219,7 +220,7 @@ impl Run<'_> {
     }
 
     fn go_on(&mut self) -> Result<bool, CliError> {
-        std::io::stdout().flush().map_err(CliError::stdout)?;
+        stdio::out().flush().map_err(CliError::stdout)?;
         Ok(actions::perform(&self.plan.on_threshold, &|| self.trace()).unwrap_or_else(|why| {
             // Told below the results, which follow what the actions print.
             self.failed_action = Some(why);

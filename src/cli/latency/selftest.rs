@@ -10,6 +10,7 @@ use super::inject::{Injector, Made, Noise};
 use crate::cli::{CliError, World};
 use crate::kernel::Kernel;
 use crate::model::latency::{NoiseClass, SourceStat, Totals};
+use crate::stdio;
 use crate::tracer::latency::bpf::BpfMeasurement;
 use crate::tracer::latency::{Item, Measurement as _, Mode, Options};
 
@@ -92,7 +93,7 @@ pub fn run(args: &Args, world: &World, stop: &Arc<AtomicBool>) -> Result<ExitCod
     }
     let verdict = if good { "all charged right" } else { "not all charged right" };
     let _ = writeln!(text, "{verdict} (at least {ENOUGH} %)");
-    std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes()).map_err(CliError::stdout)?;
+    std::io::Write::write_all(&mut stdio::out(), text.as_bytes()).map_err(CliError::stdout)?;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

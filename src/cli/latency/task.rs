@@ -13,6 +13,7 @@ use crate::cli::{CliError, World};
 use crate::model::task::TaskReport;
 use crate::model::task::verdict::{Verdict, verdict};
 use crate::output::task;
+use crate::stdio;
 use crate::tracer::task::{Options, Target, Watch};
 
 /// How often what happened is taken in.
@@ -75,7 +76,7 @@ pub fn run(args: &Args, world: &World, stop: &AtomicBool) -> Result<ExitCode, Cl
     let mut watch = Watch::start(&kernel, Options { target, keep_ns: args.keep.max(1) * 1000, worst })?;
     if !args.json {
         let until = if duration.is_some() { "" } else { "; Ctrl-C ends it" };
-        let _ = writeln!(std::io::stderr(), "probescope: watching{until}");
+        stdio::say(format_args!("probescope: watching{until}"));
     }
     let began = Instant::now();
     let over = |elapsed: Duration| duration.is_some_and(|duration| elapsed >= duration);
@@ -94,6 +95,6 @@ pub fn run(args: &Args, world: &World, stop: &AtomicBool) -> Result<ExitCode, Cl
     } else {
         task::report(&report, args.worst)
     };
-    std::io::stdout().write_all(text.as_bytes()).map_err(CliError::stdout)?;
+    stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     Ok(ExitCode::SUCCESS)
 }

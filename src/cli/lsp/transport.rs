@@ -5,7 +5,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
+
+use crate::thread::{self, Rights};
 
 use lsp_server::{Connection, ErrorCode, Message};
 use serde_json::{Value, json};
@@ -60,12 +62,11 @@ impl Transport {
     ) -> std::io::Result<(Connection, Self)> {
         let (service, streams) = Connection::memory();
         let Connection { sender, receiver } = streams;
-        let named = |name: &str| thread::Builder::new().name(name.into());
         let broken = Arc::new(OnceLock::new());
         let told = Arc::clone(&broken);
         let output = Arc::new(Mutex::new(output));
         let answers = Arc::clone(&output);
-        named("lsp-reader").spawn(move || {
+        thread::spawn("lsp-reader", Rights::Nothing, move || {
             let refuse = |answer: &Value| {
                 // The writer meets a stream that takes no more, too, and tells of it.
                 let _ = write_body(&mut *answers.lock().unwrap_or_else(PoisonError::into_inner), answer);
@@ -76,7 +77,7 @@ impl Transport {
                 let _ = told.set(error);
             }
         })?;
-        let writer = named("lsp-writer").spawn(move || {
+        let writer = thread::spawn("lsp-writer", Rights::Nothing, move || {
             let write = |message: Message| message.write(&mut *output.lock().unwrap_or_else(PoisonError::into_inner));
             receiver.into_iter().try_for_each(write)
         })?;

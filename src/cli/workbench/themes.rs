@@ -54,6 +54,21 @@ pub(super) fn read(args: &Args, world: &World, colours: Colours) -> Result<Theme
     Ok(Themes { known, chosen: chosen.map(|t| Arc::new(fewer(&t))), broken })
 }
 
+/// Whether there is a theme of a name, or in a file of it.
+///
+/// # Errors
+/// What is wrong, and which name is nearest.
+pub(in crate::cli) fn named(name: &str, world: &World) -> Result<(), String> {
+    let args = Args { theme: Some(name.to_owned()), ..Args::default() };
+    read(&args, world, Colours::True).map(drop).map_err(|e| e.to_string())
+}
+
+/// The name that is most like another, if one is like it at all.
+fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
+    let near = names.iter().map(|known| (strsim::osa_distance(name, known), *known));
+    near.min().filter(|(distance, _)| *distance <= 1 + name.len() / 4).map(|(_, known)| known)
+}
+
 /// The theme of a name, or of a file, which is known from then on.
 fn chosen(name: &str, known: &mut Vec<Arc<Theme>>) -> Result<Arc<Theme>, CliError> {
     if let Some(theme) = known.iter().find(|t| &*t.name == name) {
@@ -61,7 +76,8 @@ fn chosen(name: &str, known: &mut Vec<Arc<Theme>>) -> Result<Arc<Theme>, CliErro
     }
     if !name.contains(['/', '.']) {
         let names: Vec<&str> = known.iter().map(|t| &*t.name).collect();
-        return Err(CliError::Refused(format!("there is no theme {name}; there are {}", names.join(", "))));
+        let meant = nearest(name, &names).map_or_else(String::new, |near| format!(": did you mean {near}?"));
+        return Err(CliError::Refused(format!("there is no theme {name}{meant}; there are {}", names.join(", "))));
     }
     let theme = Arc::new(Theme::load(Path::new(name)).map_err(|e| CliError::Refused(e.to_string()))?);
     if !known.contains(&theme) {
@@ -90,7 +106,10 @@ mod tests {
         let world = World::default();
         let args = Args { theme: Some("drak".into()), ..Args::default() };
         let error = read(&args, &world, Colours::True).unwrap_err().to_string();
-        assert!(error.contains("drak") && error.contains("high-contrast"), "{error}");
+        assert!(
+            error.contains("there is no theme drak: did you mean dark?") && error.contains("high-contrast"),
+            "{error}"
+        );
         assert_eq!(&*read(&Args::default(), &world, Colours::None).unwrap().known[0].name, "monochrome");
     }
 

@@ -80,3 +80,12 @@ pub fn is_harmful(c: char) -> bool {
         _ => c.is_control(),
     }
 }
+
+/// Bytes at the end of a text that begin a character whose others may still come: 3 at most.
+#[must_use]
+pub fn undecided(bytes: &[u8]) -> usize {
+    let tail = &bytes[bytes.len().saturating_sub(3)..];
+    let begins =
+        |at: &usize| std::str::from_utf8(&tail[*at..]).is_err_and(|e| e.valid_up_to() == 0 && e.error_len().is_none());
+    (0..tail.len()).find(begins).map_or(0, |at| tail.len() - at)
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::{Results, Search};
 use crate::kernel::Kernel;
 use crate::probe::catalogue::Background;
+use crate::thread::{self, Rights};
 
 /// How often the last query is answered again while the catalogue grows.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -38,9 +39,7 @@ impl Searcher {
     pub fn spawn(kernel: Arc<Kernel>, answer: impl FnMut(Results) -> bool + Send + 'static) -> std::io::Result<Self> {
         let background = Background::spawn(kernel)?;
         let (requests, receiver) = channel();
-        std::thread::Builder::new()
-            .name("psc-search".to_owned())
-            .spawn(move || serve(&background, &receiver, answer))?;
+        thread::spawn("psc-search", Rights::Reads, move || serve(&background, &receiver, answer))?;
         Ok(Self { requests })
     }
 

@@ -12,6 +12,7 @@ use rustix::io::{Errno, read};
 use super::Mail;
 use super::starter::News;
 use crate::session::update::{CommandLine, CommandTold, MOST_OF_LINE};
+use crate::thread::{self, Rights};
 use crate::tracer::TraceId;
 use crate::tracer::script::child::{Captured, ChildError, Held};
 
@@ -22,9 +23,8 @@ const LOOK_NS: i64 = 50_000_000;
 pub(super) fn start(line: &str, trace: TraceId, mail: SyncSender<Mail<News>>) -> Result<Held, ChildError> {
     let (held, captured) = Held::start_captured(line)?;
     let tell = move |told| mail.send(Mail::Own(News::Command { trace, told })).is_ok();
-    let thread = std::thread::Builder::new().name("psc-command".to_owned());
     let failed = |source| ChildError::Run { command: line.to_owned(), source };
-    thread.spawn(move || pass_on(&captured, tell)).map_err(failed)?;
+    thread::spawn("psc-command", Rights::Nothing, move || pass_on(&captured, tell)).map_err(failed)?;
     Ok(held)
 }
 

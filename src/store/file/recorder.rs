@@ -1,6 +1,5 @@
 //! Writing a recording, on a thread of its own: whatever the disk does, the trace goes on.
 
-use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,10 +11,12 @@ use std::time::{Duration, Instant};
 use super::block::{self, Kind};
 use super::table::{Place, Table, put_summary};
 use super::{RecordingError, RecordingInfo};
+use crate::disk::{Output, Readers};
 use crate::store::builder::ChunkBuilder;
 use crate::store::chunk::Chunk;
 use crate::store::merge::coalesce;
 use crate::store::trace_info::TraceInfo;
+use crate::thread::{self, Rights};
 
 /// Chunks on their way to the thread; what comes while so many wait is not written, and counted.
 const WAITING: usize = 256;
@@ -87,7 +88,7 @@ impl Recorder {
             let path = name.clone();
             move |source| RecordingError::Io { action, path, source }
         };
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path).map_err(io("create"))?;
+        let mut file = Output::growing(path, Readers::Owner).map_err(io("create"))?;
         let mut first = block::start().to_vec();
         // Plain data without maps or numbers that JSON lacks: never fails.
         let info = serde_json::to_vec(info).unwrap_or_default();
@@ -104,9 +105,7 @@ impl Recorder {
             builder: ChunkBuilder::new(),
             shared: Arc::clone(&shared),
         };
-        let thread = std::thread::Builder::new()
-            .name("psc-recorder".to_owned())
-            .spawn(move || writer.run(history, &receiver))
+        let thread = thread::spawn("psc-recorder", Rights::Files, move || writer.run(history, &receiver))
             .map_err(|e| RecordingError::Thread { path: name.clone(), reason: e.to_string() })?;
         Ok(Self { path: name, sender, shared, thread })
     }
@@ -159,7 +158,7 @@ impl Recorder {
 struct Writer {
     path: String,
     /// Gone once writing has failed.
-    file: Option<File>,
+    file: Option<Output>,
     /// Where the next block goes.
     at: u64,
     table: Table,
@@ -249,7 +248,9 @@ impl Writer {
         self.table.unwritten = self.shared.unwritten.load(Ordering::Relaxed);
         let table = self.table.write();
         let Some(place) = self.block(Kind::Index, &[], &table)? else { return Ok(()) };
-        self.write(&block::trailer(place.offset))
+        self.write(&block::trailer(place.offset))?;
+        let Some(file) = self.file.take() else { return Ok(()) };
+        file.commit().map_err(|source| self.fail(source))
     }
 
     /// Writes a block; none when it is too long for one, or nothing is written any more.
@@ -267,16 +268,20 @@ impl Writer {
     fn write(&mut self, bytes: &[u8]) -> Result<(), RecordingError> {
         let Some(file) = &mut self.file else { return Ok(()) };
         if let Err(source) = file.write_all(bytes) {
-            let _ = file.set_len(self.at);
+            let _ = file.truncate(self.at);
             self.file = None;
-            let error = RecordingError::Io { action: "write", path: self.path.clone(), source };
-            let said = format!("{error}: the recording ends here, tracing goes on");
-            *self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(said.into());
-            return Err(error);
+            return Err(self.fail(source));
         }
         self.at += bytes.len() as u64;
         self.shared.bytes.store(self.at, Ordering::Relaxed);
         Ok(())
+    }
+
+    fn fail(&self, source: std::io::Error) -> RecordingError {
+        let error = RecordingError::Io { action: "write", path: self.path.clone(), source };
+        let said = format!("{error}: the recording ends here, tracing goes on");
+        *self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(said.into());
+        error
     }
 }
 
@@ -286,7 +291,7 @@ pub(super) mod tests {
     use crate::store::entry::Entry;
 
     /// Lets the thread's side write to a file, and gives what it says of its failure and what it counts.
-    pub fn write_to(file: File, path: &Path, traces: Vec<Arc<TraceInfo>>, entries: Vec<Entry>) -> (String, u64) {
+    pub fn write_to(file: Output, path: &Path, traces: Vec<Arc<TraceInfo>>, entries: Vec<Entry>) -> (String, u64) {
         let shared = Arc::new(Shared { traces: Mutex::new(traces), ..Shared::default() });
         let (sender, receiver) = sync_channel(WAITING);
         let mut builder = ChunkBuilder::new();

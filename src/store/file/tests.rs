@@ -215,10 +215,9 @@ fn a_chunk_that_no_program_wrote_is_left_out() {
 fn a_full_disk_ends_the_recording_and_nothing_else() {
     let error = Recorder::create(Path::new("/dev/full"), &about(), traces(), Vec::new()).unwrap_err();
     assert!(error.to_string().starts_with("cannot write /dev/full: "), "{error}");
-    let folder = Folder::new("full");
-    let path = folder.file(b"");
     // A file that takes no byte: as when the disk is full from the first chunk on.
-    let file = std::fs::File::open(&path).unwrap();
+    let path = Path::new("/dev/full").to_owned();
+    let file = crate::disk::Output::growing(&path, crate::disk::Readers::Owner).unwrap();
     let (said, unwritten) = recorder::tests::write_to(file, &path, traces(), entries());
     assert!(said.contains("the recording ends here, tracing goes on"), "{said}");
     assert_eq!(unwritten, entries().len() as u64);

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::LatencyError;
+use crate::disk;
 use crate::kernel::Kernel;
 use crate::kernel::guard::{Guard, JOURNALS};
 
@@ -55,7 +56,7 @@ impl EventTrace {
         let mut histograms = Vec::new();
         if let Some(kb) = buffer_kb {
             let path = instance.join("buffer_size_kb");
-            std::fs::write(&path, kb.to_string()).map_err(failed("write", &path))?;
+            disk::set(&path, kb.to_string()).map_err(failed("write", &path))?;
         }
         for event in events {
             let missing = || LatencyError::Options(format!("there is no event `{}` on this kernel", event.name));
@@ -65,7 +66,7 @@ impl EventTrace {
                 return Err(missing());
             }
             let set = |file: &str, text: &str| {
-                std::fs::write(folder.join(file), text).map_err(|e| {
+                disk::set(folder.join(file), text).map_err(|e| {
                     let said = error_log(&tracefs);
                     LatencyError::Options(format!("the {file} `{text}` of {} is refused: {e}{said}", event.name))
                 })

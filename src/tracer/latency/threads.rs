@@ -17,6 +17,7 @@ use crate::engine::latency::layout::slot;
 use crate::engine::latency::{Memory, Policy, Slot, set_policy, without_timer_slack};
 use crate::engine::monotonic_ns;
 use crate::model::latency::{ByClass, LatencyParts};
+use crate::thread::{self, Rights};
 
 /// Words of a [`Side`].
 pub mod word {
@@ -236,17 +237,16 @@ fn start_on(memory: &Arc<Memory>, options: &Options, cpu: u32, first_ns: Option<
     let (tell, told) = std::sync::mpsc::sync_channel(1);
     let (memory, shared_too, options) = (Arc::clone(memory), Arc::clone(&shared), options.clone());
     let name = if options.mode == Mode::Osnoise { "osnoise" } else { "timerlat" };
-    let handle = std::thread::Builder::new()
-        .name(format!("{name}/{cpu}"))
-        .spawn(move || {
-            let set_up = set_up(cpu, options.policy);
-            let failed = set_up.is_err();
-            drop(tell.send(set_up));
-            if !failed {
-                run(&memory, &shared_too, &options, first_ns);
-            }
-        })
-        .map_err(|source| LatencyError::Thread { operation: "start a measuring thread", cpu, source, hint: "" })?;
+    let handle = thread::spawn(&format!("{name}/{cpu}"), Rights::All, move || {
+        let set_up = set_up(cpu, options.policy);
+        Rights::Nothing.keep();
+        let failed = set_up.is_err();
+        drop(tell.send(set_up));
+        if !failed {
+            run(&memory, &shared_too, &options, first_ns);
+        }
+    })
+    .map_err(|source| LatencyError::Thread { operation: "start a measuring thread", cpu, source, hint: "" })?;
     let thread = Thread { shared, handle: Some(handle) };
     match told.recv() {
         Ok(Ok(())) => Ok(thread),

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use super::analysis::Facts;
 use super::watch::Watch;
 use super::{CpuBuckets, Item, LatencyError, Measurement, Mode, Options, places};
+use crate::disk;
 use crate::engine::monotonic_ns;
 use crate::kernel::Kernel;
 use crate::kernel::guard::Guard;
@@ -376,7 +377,7 @@ impl Measurement for TracefsMeasurement {
             // The tracer stops recording when its threshold is passed; the next period goes on.
             self.stopped = false;
             let path = self.instance.join("tracing_on");
-            std::fs::write(&path, "1").map_err(|source| LatencyError::File {
+            disk::set(&path, "1").map_err(|source| LatencyError::File {
                 operation: "write",
                 path: path.display().to_string(),
                 source,

@@ -15,6 +15,7 @@ use crate::lang::typed::Probe;
 use crate::model::budget::Budget;
 use crate::model::stats::TraceStats;
 use crate::model::words;
+use crate::thread::{self, Rights};
 use crate::tracer::report::{Face, Report};
 
 /// Firings that cost too much even while nothing runs are given this long, ns.
@@ -179,9 +180,8 @@ impl BudgetKeeper {
             return Ok(());
         }
         self.detached.insert(probe);
-        let thread = std::thread::Builder::new().name("psc-detach".to_owned());
         // Where no thread can be had it is detached here.
-        if let Ok(thread) = thread.spawn(move || drop(links)) {
+        if let Ok(thread) = thread::spawn("psc-detach", Rights::Nothing, move || drop(links)) {
             self.detaching.push(thread);
         }
         let message = format!(

@@ -7,6 +7,8 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+
+use crate::thread::{self, Rights};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -109,7 +111,7 @@ impl Held {
         let (bond, bound) = channel();
         // `spawn` returns only after the exec, so it waits in a thread of its own.
         // Without a name of its own: until its exec the child bears the name of this process.
-        std::thread::Builder::new().spawn(move || start_and_stay(child, &result, &bound)).map_err(failed)?;
+        thread::spawn("", Rights::All, move || start_and_stay(child, &result, &bound)).map_err(failed)?;
         let mut pid = [0; 4];
         match File::from(pid_in).read_exact(&mut pid) {
             Ok(()) => {
@@ -156,6 +158,8 @@ fn start_and_stay(mut command: Command, result: &Sender<io::Result<Child>>, boun
     let spawned = command.spawn();
     // It holds the writing ends of what is captured, which would never end.
     drop(command);
+    // The command has begun with all that the user has.
+    Rights::Nothing.keep();
     match result.send(spawned) {
         Ok(()) => {
             let _ = bound.recv();

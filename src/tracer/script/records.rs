@@ -10,6 +10,7 @@ use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 
+use crate::disk::{Output, Readers};
 use crate::engine::Trace;
 use crate::engine::decode::{Decoder, Header};
 use crate::lang::d::Options;
@@ -49,7 +50,7 @@ pub struct Records {
     /// Records that wait for the end (`bufpolicy`).
     held: Held,
     /// Where output goes instead (`freopen`).
-    reopened: Option<std::fs::File>,
+    reopened: Reopened,
 }
 
 /// What stands behind a record.
@@ -128,7 +129,7 @@ impl Records {
         if text.is_empty() {
             return Ok(());
         }
-        if let Some(file) = &mut self.reopened {
+        if let Some(file) = &mut self.reopened.0 {
             return file.write_all(text).map_err(TracerError::Write);
         }
         face.report(&Report::Text { kind: TextKind::Record, text })?;
@@ -146,12 +147,12 @@ impl Records {
         let mut path = Vec::new();
         d::printf(style, format, values, &mut path);
         if path.is_empty() {
-            self.reopened = None;
+            self.reopened.turn(None).map_err(TracerError::Write)?;
             return Ok(());
         }
         let path = std::path::PathBuf::from(String::from_utf8_lossy(&path).into_owned());
-        match std::fs::File::create(&path) {
-            Ok(file) => self.reopened = Some(file),
+        match Output::growing(&path, Readers::Everyone) {
+            Ok(file) => self.reopened.turn(Some(file)).map_err(TracerError::Write)?,
             Err(error) => {
                 let text = format!("dtrace: failed to freopen() \"{}\": {error}\n", path.display());
                 face.report(&Report::Text { kind: TextKind::Fault, text: text.as_bytes() })?;
@@ -402,4 +403,20 @@ fn probe<'p>(program: &'p Program, header: Header, values: &[Value]) -> (u32, &'
     }
     let place = header.name as usize;
     (program.probe_ids.get(place).copied().unwrap_or(0), name(place))
+}
+
+/// Where `freopen` has led output to; the file is whole once that ends.
+#[derive(Debug, Default)]
+struct Reopened(Option<Output>);
+
+impl Reopened {
+    fn turn(&mut self, to: Option<Output>) -> std::io::Result<()> {
+        std::mem::replace(&mut self.0, to).map_or(Ok(()), Output::commit)
+    }
+}
+
+impl Drop for Reopened {
+    fn drop(&mut self) {
+        let _ = self.turn(None);
+    }
 }

@@ -1,7 +1,6 @@
 //! The user's own editor on the script's text: it gets the terminal while it runs.
 
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +8,10 @@ use tokio::sync::oneshot;
 
 use super::signals::Signals;
 use super::{Input, Workbench};
+use crate::disk;
+use crate::thread::{self, Rights};
 use crate::tui::effect::Message;
+use crate::tui::terminal::painted;
 use crate::tui::{files, screen};
 
 /// What the editor is given.
@@ -29,7 +31,7 @@ impl Scratch {
         let _ = std::fs::remove_dir_all(&folder);
         std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700).create(&folder)?;
         let path = folder.join(name);
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        let mut file = disk::exclusive(&path)?;
         file.write_all(text.as_bytes())?;
         Ok(Self(path))
     }
@@ -59,7 +61,7 @@ impl Workbench {
         let edited = self.edited(&outside, signals).await;
         self.screen.enter_again(self.state.mouse)?;
         self.dirty = true;
-        if let Ok((width, height)) = crossterm::terminal::size() {
+        if let Ok((width, height)) = crossterm::terminal::size().map(painted) {
             let _ = self.screen.resize((width, height));
             self.answer(Message::Resize(width, height));
         }
@@ -78,8 +80,8 @@ impl Workbench {
             Command::new("sh").arg("-c").arg(format!("{editor} \"$1\"")).arg(&editor).arg(scratch.path()).spawn();
         let mut child = child.map_err(|e| format!("{editor} can't be run: {e}"))?;
         let (sender, mut ended) = oneshot::channel();
-        let waiting = std::thread::Builder::new().name("psc-editor".to_owned());
-        waiting.spawn(move || sender.send(child.wait())).map_err(|e| format!("no thread to wait for {editor}: {e}"))?;
+        thread::spawn("psc-editor", Rights::Nothing, move || sender.send(child.wait()))
+            .map_err(|e| format!("no thread to wait for {editor}: {e}"))?;
         let status = loop {
             tokio::select! {
                 biased;

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::disk;
 use crate::engine::latency::set_policy_of;
 use crate::kernel::guard::{Guard, JOURNALS};
 use crate::kernel::{Absence, Kernel};
@@ -93,12 +94,12 @@ pub(super) fn start(kernel: &Kernel, options: &Options, workload: Workload) -> R
     guard.make_folder(&instance).map_err(failed("make", &instance))?;
     if workload == Workload::Hwlat {
         let path = instance.join("tracing_cpumask");
-        std::fs::write(&path, mask(&options.cpus)).map_err(failed("write", &path))?;
+        disk::set(&path, mask(&options.cpus)).map_err(failed("write", &path))?;
     } else {
         events(&instance, options)?;
     }
     let path = instance.join("current_tracer");
-    std::fs::write(&path, tracer).map_err(|source| {
+    disk::set(&path, tracer).map_err(|source| {
         if source.raw_os_error() == Some(libc::EBUSY) {
             let other = if tracer == "timerlat" { "osnoise" } else { "timerlat" };
             let other = if tracer == "hwlat" { "hwlat" } else { other };
@@ -147,7 +148,7 @@ fn place(kernel: &Kernel, tracer: &str, options: &Options) -> Result<(), Latency
         if options.join_cgroup {
             let operation = "move the tracer's thread to the control group of this process";
             let file = own_cgroup_file(kernel)?;
-            std::fs::write(file, pid.to_string()).map_err(failed(operation, cpu))?;
+            disk::set(file, pid.to_string()).map_err(failed(operation, cpu))?;
         }
     }
     Ok(())
@@ -267,7 +268,7 @@ fn flags(guard: &mut Guard, folder: &Path, workload: Workload) -> Result<(), Lat
 fn events(instance: &Path, options: &Options) -> Result<(), LatencyError> {
     let enable = |event: &str| {
         let path = instance.join(format!("events/osnoise/{event}/enable"));
-        std::fs::write(&path, "1").map_err(failed("write", &path))
+        disk::set(&path, "1").map_err(failed("write", &path))
     };
     if options.mode == Mode::Osnoise {
         enable("sample_threshold")?;
