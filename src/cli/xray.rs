@@ -11,14 +11,16 @@ use serde_json::json;
 use super::run::{self, Runner};
 use super::script::Script;
 use super::{CliError, World};
+use crate::kernel::btf::Btf;
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::SourceText;
 use crate::model::budget::Budget;
 use crate::model::render::neutralise;
 use crate::model::snapshot::MapSnapshot;
-use crate::model::xray::{XrayOrder, XrayRow, rows, word_text};
+use crate::model::xray::{XrayOrder, XrayRow, middle, rows};
 use crate::output::diagnostics::render_all;
 use crate::output::latency::us;
+use crate::probe::xray::typed::typed;
 use crate::probe::xray::xray;
 use crate::stdio;
 
@@ -116,14 +118,17 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let run = RunArgs::try_parse_from(words).map_err(|e| CliError::Refused(e.to_string()))?.run;
     let script = Script { source: SourceText::new("xray.bt", &text), params: Vec::new(), named: Vec::new() };
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
-    let tables = |maps: &[MapSnapshot]| table(args, maps);
+    let kernel = super::kernel::running(world);
+    // Where the kernel has none, words stay as they are.
+    let btf = kernel.btf().ok();
+    let tables = |maps: &[MapSnapshot]| table(args, maps, btf);
     let (defaults, overrides, announce, like_bpftrace) = (&[], Vec::new(), false, false);
     let script = &script;
     let maps: Option<&dyn Fn(&[MapSnapshot]) -> String> = Some(&tables);
     Runner { args: &run, world, script, shown: &plain, defaults, overrides, announce, like_bpftrace, maps }.run()
 }
 
-fn table(args: &Args, maps: &[MapSnapshot]) -> String {
+fn table(args: &Args, maps: &[MapSnapshot], btf: Option<&Btf>) -> String {
     let order = match args.sort {
         Sort::Calls => XrayOrder::Calls,
         Sort::P50 => XrayOrder::P50,
@@ -134,7 +139,8 @@ fn table(args: &Args, maps: &[MapSnapshot]) -> String {
     let rows = rows(maps, order);
     if args.json {
         // Plain data with texts as keys: never fails.
-        return serde_json::to_string_pretty(&json!(rows.iter().map(row_json).collect::<Vec<_>>())).unwrap_or_default()
+        return serde_json::to_string_pretty(&json!(rows.iter().map(|row| row_json(row, btf)).collect::<Vec<_>>()))
+            .unwrap_or_default()
             + "\n";
     }
     let mut out = format!(
@@ -142,6 +148,7 @@ fn table(args: &Args, maps: &[MapSnapshot]) -> String {
         "CALLS", "TIMED", "P50 µs", "P99 µs", "MAX µs", "FUNCTION", "RESULT", "ARGUMENTS"
     );
     for row in rows.iter().take(args.top) {
+        let words = typed(btf, row);
         let _ = writeln!(
             out,
             "{:>10} {:>10} {:>10} {:>10} {:>10}  {:<32} {:<16} {}",
@@ -151,8 +158,8 @@ fn table(args: &Args, maps: &[MapSnapshot]) -> String {
             estimate(row.p99_ns),
             row.max_ns.map_or_else(|| "-".to_owned(), us),
             neutralise(&row.function),
-            row.result.map_or_else(|| "-".to_owned(), word_text),
-            row.arguments_text(),
+            neutralise(words.result.as_deref().unwrap_or("-")),
+            neutralise(&words.arguments.join(", ")),
         );
     }
     if rows.len() > args.top {
@@ -163,13 +170,15 @@ fn table(args: &Args, maps: &[MapSnapshot]) -> String {
 
 /// The middle of a bucket.
 fn estimate(bucket: Option<(u64, u64)>) -> String {
-    bucket.map_or_else(|| "-".to_owned(), |(low, high)| us(low + high.saturating_sub(low) / 2))
+    bucket.map_or_else(|| "-".to_owned(), |bucket| us(middle(bucket)))
 }
 
-fn row_json(row: &XrayRow) -> serde_json::Value {
+fn row_json(row: &XrayRow, btf: Option<&Btf>) -> serde_json::Value {
+    let words = typed(btf, row);
     let bucket = |bucket: Option<(u64, u64)>| bucket.map(|(low, high)| json!({ "from": low, "below": high }));
     json!({
         "function": row.function, "calls": row.calls, "timed": row.timed, "p50_ns": bucket(row.p50_ns),
         "p99_ns": bucket(row.p99_ns), "max_ns": row.max_ns, "arguments": row.arguments, "result": row.result,
+        "typed": { "arguments": words.arguments, "result": words.result },
     })
 }

@@ -66,6 +66,7 @@ pub fn rows(maps: &[MapSnapshot], order: XrayOrder) -> Vec<XrayRow> {
         }
     }
     let mut rows: Vec<XrayRow> = by_function.into_values().collect();
+    rows.iter_mut().for_each(XrayRow::bound);
     sort(&mut rows, order);
     rows
 }
@@ -87,6 +88,12 @@ fn take(row: &mut XrayRow, map: &str, value: &Value) {
         }
         _ => {}
     }
+}
+
+/// The middle of a bucket.
+#[must_use]
+pub const fn middle((low, high): (u64, u64)) -> u64 {
+    low + high.saturating_sub(low) / 2
 }
 
 /// The bucket in which a quantile lies.
@@ -140,6 +147,15 @@ pub fn word_text(word: u64) -> String {
 }
 
 impl XrayRow {
+    /// No quantile lies beyond the longest: its bucket ends there.
+    fn bound(&mut self) {
+        let Some(max) = self.max_ns else { return };
+        for (low, high) in [&mut self.p50_ns, &mut self.p99_ns].into_iter().flatten() {
+            *low = (*low).min(max);
+            *high = (*high).min(max.saturating_add(1));
+        }
+    }
+
     /// Its arguments as a call has them.
     #[must_use]
     pub fn arguments_text(&self) -> String {
@@ -183,6 +199,10 @@ mod tests {
             map("@result", &[("f", Value::Uint(0xffff_fff5, 8))]),
         ];
         assert!(is_xray(&maps) && !is_xray(&maps[1..]));
+        // The bucket of 5,000 goes on to 5,120.
+        let ends = rows(&maps, XrayOrder::Max)[0].p99_ns.map(|(_, end)| end);
+        assert_eq!(ends, Some(5001), "no quantile is beyond the longest");
+        assert!(rows(&maps, XrayOrder::Max)[0].p99_ns.map(middle) <= Some(5000));
         let by_calls = rows(&maps, XrayOrder::Calls);
         assert_eq!((by_calls[0].function.as_str(), by_calls[0].calls), ("g", 9));
         let f = &rows(&maps, XrayOrder::Max)[0];

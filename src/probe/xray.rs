@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+pub mod typed;
+
 use super::expand::{ExpandError, ExpandOptions, expand};
 use super::name::target_name;
 use super::point::{self, Provider};

@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 use super::rows::{by, page};
 use super::{Context, Kind, Pane, Registered};
 use crate::model::snapshot::MapSnapshot;
-use crate::model::xray::{XrayOrder, XrayRow, is_xray, rows, word_text};
+use crate::model::xray::{XrayOrder, XrayRow, is_xray, middle, rows, word_text};
 use crate::output::export::table::Table as Rows;
 use crate::session::update::ScriptId;
 use crate::tui::action::{Action, Pick, Table};
@@ -138,14 +138,13 @@ impl Pane for XrayPane {
 
     fn shown(&self, _state: &State) -> Shown {
         let columns = vec!["function", "calls", "timed", "p50_ns", "p99_ns", "max_ns", "result", "arguments"];
-        let middle = |bucket: Option<(u64, u64)>| bucket.map(|(low, high)| low + high.saturating_sub(low) / 2);
         let row = |row: &XrayRow| {
             vec![
                 row.function.as_str().into(),
                 row.calls.into(),
                 row.timed.into(),
-                middle(row.p50_ns).into(),
-                middle(row.p99_ns).into(),
+                row.p50_ns.map(middle).into(),
+                row.p99_ns.map(middle).into(),
                 row.max_ns.into(),
                 row.result.map(word_text).unwrap_or_default().into(),
                 row.arguments_text().into(),

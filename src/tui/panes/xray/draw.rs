@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::{ORDERS, XrayPane};
-use crate::model::xray::{XrayRow, word_text};
+use crate::model::xray::{self, XrayRow, word_text};
 use crate::tui::action::Pick;
 use crate::tui::paint::{put, put_end, style_row};
 use crate::tui::panes::Context;
@@ -86,7 +86,7 @@ fn paint(ctx: &Context<'_>, buf: &mut Buffer, area: Rect, y: usize, row: &XrayRo
     let name = neutralise(&row.function);
     put(buf, area, 1, y, &fit_end(&name, places.name.saturating_sub(1)), theme[Slot::Probe]);
     let middle = |bucket: Option<(u64, u64)>| {
-        bucket.map_or_else(|| "–".to_owned(), |(low, high)| short_ns(low as f64 / 2.0 + high as f64 / 2.0))
+        bucket.map_or_else(|| "–".to_owned(), |bucket| short_ns(xray::middle(bucket) as f64))
     };
     let cells = [
         short_count(row.calls as f64),
