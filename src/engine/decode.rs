@@ -3,7 +3,11 @@
 //! A record may be shorter than its layout (trailing bytes read as zeros) and its numbers may be
 //! anything: whatever the bytes, decoding ends and stays within them.
 
+mod shared_stacks;
+
 use std::sync::Arc;
+
+use shared_stacks::{Key, SharedStacks};
 
 use super::names::time::{self, Clocks};
 use super::names::{self, Cgroups, Users};
@@ -62,6 +66,7 @@ pub struct Decoder {
     /// For each action, the offset of each value after the record's header.
     layouts: Vec<Vec<u32>>,
     names: Names,
+    stacks: SharedStacks,
 }
 
 /// A record's header.
@@ -110,7 +115,7 @@ impl Decoder {
     #[must_use]
     pub fn new(program: Arc<Program>, names: Names) -> Self {
         let layouts = program.actions.iter().map(|a| tuple_layout(a.values.iter(), &program.structs).1).collect();
-        Self { program, layouts, names }
+        Self { program, layouts, names, stacks: SharedStacks::default() }
     }
 
     /// The program it decodes for.
@@ -321,17 +326,29 @@ impl Decoder {
 
     fn stack(&mut self, mode: StackMode, bytes: &[u8], pid: Option<u32>, stacks: &dyn StackSource) -> Value {
         let (id, count) = (u64_at(bytes, 0), u32_at(bytes, 12));
+        let key = Key { id, count, pid, in_files: mode == StackMode::BuildId };
+        if let Some(frames) = self.stacks.get(key).filter(|_| id != 0) {
+            return Value::Stack(Stack { frames, mode: style(mode), missing: false });
+        }
         let addresses = if id == 0 { None } else { stacks.stack(id, count) };
         let missing = addresses.is_none();
         let mut frames = Vec::new();
+        let mut lasting = !missing;
         for address in addresses.unwrap_or_default() {
             match pid {
                 Some(pid) if mode == StackMode::BuildId => frames.push(self.names.user.in_file(pid, address)),
-                Some(pid) => frames.extend_from_slice(&self.names.user.frames(pid, address, Of::Stack)),
+                Some(pid) => {
+                    frames.extend_from_slice(&self.names.user.frames(pid, address, Of::Stack));
+                    lasting &= self.names.user.is_lasting(pid, address, Of::Stack);
+                }
                 None => frames.push(self.kernel_frame(address)),
             }
         }
-        Value::Stack(Stack { frames: frames.into(), mode: style(mode), missing })
+        let frames: Arc<[Frame]> = frames.into();
+        if lasting {
+            self.stacks.keep(key, &frames);
+        }
+        Value::Stack(Stack { frames, mode: style(mode), missing })
     }
 
     fn kernel_frame(&self, address: u64) -> Frame {

@@ -138,6 +138,12 @@ impl UserSymbols {
         frames
     }
 
+    /// Whether what was said of an address stays so: not where code is made while it runs, or a map could not be read.
+    #[must_use]
+    pub fn is_lasting(&self, pid: u32, address: u64, of: Of) -> bool {
+        self.resolved.contains_key(&(pid, address, of))
+    }
+
     /// An address as the build id of its file and the offset in it; the address alone where no file with one is mapped.
     pub fn in_file(&mut self, pid: u32, address: u64) -> Frame {
         let none = Frame { address, symbol: None, offset: 0, object: None, inlined: false };
