@@ -1,7 +1,7 @@
 //! Side-by-side runs against other tools, each figure beside the peer's from the same run.
 //!
 //! `cargo bench --bench side_by_side [-- PART...]`; parts: compile, save, startup, screen, flood, kernel, guards, burst,
-//! wildcard.
+//! wildcard, ends.
 //! The peer is `bpftrace` in PATH, or the command in `PROBESCOPE_PEER` (for one in a chroot:
 //! `PROBESCOPE_PEER="chroot /opt/sid bpftrace"`). Hand-written C is compiled by clang where there is one.
 //! Needs root and a kernel with BPF; machines are noisy, so only ratios within one run mean anything.
@@ -12,6 +12,8 @@
 )]
 #![allow(missing_docs, reason = "a program, not a library")]
 
+#[path = "side_by_side/ends.rs"]
+mod ends;
 #[path = "side_by_side/flood.rs"]
 mod flood;
 #[path = "side_by_side/guards.rs"]
@@ -68,6 +70,9 @@ fn main() {
     }
     if wanted("burst") {
         whole::burst(&ours, peer.as_ref());
+    }
+    if wanted("ends") {
+        ends::table();
     }
     if wanted("wildcard") {
         whole::wildcard(&ours, peer.as_ref());
