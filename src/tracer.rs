@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::engine::EngineError;
 use crate::engine::attach::Unattached;
+use crate::engine::detach::{Detaching, Released};
 use crate::engine::drain::Batch;
 use crate::lang::codes::run::NOT_RUN;
 use crate::lang::diagnostic::Diagnostic;
@@ -188,6 +189,10 @@ pub trait Running {
         true
     }
 
+    /// Finds nothing new from here on, where that takes no time; what is on its way can still be taken, and maps read. It
+    /// [leaves](Self::leave) next, without last words.
+    fn halt(&mut self) {}
+
     /// Ends: nothing new is found from here on. What is on its way is delivered, and then, where
     /// [`drains`](Self::drains), a [`Delivery::Drained`].
     ///
@@ -204,8 +209,36 @@ pub trait Running {
     /// When the last reports can't be made or written.
     fn finish(&mut self, face: &mut dyn Face) -> Result<i32, TracerError>;
 
-    /// What is left of it. Dropping that detaches, which may take a while: it can be done where nobody waits.
-    fn leave(self: Box<Self>) -> Box<dyn Send>;
+    /// What is left of it. Letting go of that may take a moment: it can be done where nobody waits.
+    fn leave(self: Box<Self>) -> Left;
+}
+
+/// What is left of a tracer that has ended.
+#[derive(Default)]
+pub struct Left {
+    /// What it is still attached by.
+    pub links: Detaching,
+    /// What it was attached by before.
+    pub released: Vec<Released>,
+    /// Everything else, to be dropped when that is released.
+    pub rest: Option<Box<dyn Send>>,
+}
+
+impl Left {
+    /// Lets go of all of it, and gives what the kernel may still be detaching.
+    #[must_use]
+    pub fn release(self) -> Vec<Released> {
+        let Self { links, mut released, rest } = self;
+        released.push(links.release());
+        drop(rest);
+        released
+    }
+}
+
+impl std::fmt::Debug for Left {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Left").field("links", &self.links).finish_non_exhaustive()
+    }
 }
 
 impl Running for Box<dyn Running> {
@@ -245,6 +278,10 @@ impl Running for Box<dyn Running> {
         (**self).answered(request)
     }
 
+    fn halt(&mut self) {
+        (**self).halt();
+    }
+
     fn stop(&mut self, face: &mut dyn Face) -> Result<(), TracerError> {
         (**self).stop(face)
     }
@@ -257,7 +294,7 @@ impl Running for Box<dyn Running> {
         (**self).finish(face)
     }
 
-    fn leave(self: Box<Self>) -> Box<dyn Send> {
+    fn leave(self: Box<Self>) -> Left {
         (*self).leave()
     }
 }

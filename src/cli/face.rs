@@ -14,6 +14,7 @@ use crate::lang::typed::PrintfSink;
 use crate::model::latency::Totals;
 use crate::model::render;
 use crate::model::task::TaskReport;
+use crate::model::words;
 use crate::output::latency::{report, tables};
 use crate::output::stamp::Stamp;
 use crate::output::{OutputFormat, Printer, json, task};
@@ -227,6 +228,14 @@ impl StreamFace {
         }
     }
 
+    /// Only people want to know.
+    fn detaching(&self, points: u32) {
+        if !self.settings.quiet {
+            let points = words::grouped(points.into());
+            stdio::say(format_args!("The kernel goes on detaching {points} probes; nothing runs at them any more."));
+        }
+    }
+
     fn attached(&mut self, probes: u32) -> io::Result<()> {
         if self.json() && !self.settings.quiet {
             json::attached(u64::from(probes), &mut self.buffer);
@@ -325,6 +334,7 @@ impl Face for StreamFace {
             Report::Partial(said) => self.partial(said),
             Report::Failed { message, span } => self.failed(message, span),
             Report::Attached(probes) => self.attached(probes)?,
+            Report::Detaching(points) => self.detaching(points),
             Report::Failure { cause, helper, code, span } => self.failure(cause, (helper, code), span)?,
             Report::Lost { cause, count, span, .. } => self.lost(cause, count, span),
             Report::Stats(stats) => {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::engine::detach::leave_links;
 use crate::session::headless::Remote;
 use crate::thread::{self, Rights};
 
@@ -69,7 +70,10 @@ impl Signals {
             if asks == Asks::End {
                 match asked {
                     Some(first) if first.elapsed() < ONE_REQUEST => continue,
-                    Some(_) => std::process::exit(FORCED),
+                    Some(_) => {
+                        leave_links();
+                        std::process::exit(FORCED)
+                    }
                     None => asked = Some(Instant::now()),
                 }
                 // Seen at once, while the mailbox may still be full of reports.

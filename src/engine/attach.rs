@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use libbpf_rs::{Object, ProgramMut};
 
-use super::detach::detach;
+use super::detach::Detaching;
 use super::error::EngineError;
 use super::load::listen;
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
@@ -69,6 +69,8 @@ impl Place {
 pub struct Attached {
     /// Index in `Artifact::programs`.
     pub program: usize,
+    /// That program's kind.
+    pub kind: ProgramKind,
     /// How many attach points it stands for.
     pub targets: u32,
     /// The CPU that it is on, where it is on one.
@@ -166,13 +168,13 @@ pub struct Links {
     pub refused: Vec<Unattached>,
 }
 
-/// Attaches every program that has targets. On failure everything attached so far is detached
-/// (by dropping the links) and the error names the probe.
+/// Attaches every program that has targets. On failure everything attached so far is let go and the error names the probe.
 pub fn attach(program: &Program, artifact: &Artifact, object: &Object, place: &Place) -> Result<Links, EngineError> {
     let mut links = Links::default();
     let result = attach_all(program, artifact, object, place, &mut links);
     if result.is_err() {
-        detach(std::mem::take(&mut links.attached));
+        // Why it failed is told at once, however long the kernel takes to detach the rest.
+        let _ = Detaching::of(std::mem::take(&mut links.attached)).release();
     }
     result.map(|()| links)
 }
@@ -319,11 +321,13 @@ impl Job<'_> {
     }
 
     fn done(&self, links: &mut Vec<Attached>, link: impl Into<Held>, targets: usize) {
-        links.push(Attached { program: self.index, targets: targets as u32, cpu: None, link: link.into() });
+        let (program, kind) = (self.index, self.spec.kind);
+        links.push(Attached { program, kind, targets: targets as u32, cpu: None, link: link.into() });
     }
 
     fn done_on(&self, cpu: u32, links: &mut Vec<Attached>, link: impl Into<Held>, targets: usize) {
-        links.push(Attached { program: self.index, targets: targets as u32, cpu: Some(cpu), link: link.into() });
+        let (program, kind) = (self.index, self.spec.kind);
+        links.push(Attached { program, kind, targets: targets as u32, cpu: Some(cpu), link: link.into() });
     }
 }
 

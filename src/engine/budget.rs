@@ -1,8 +1,10 @@
 //! A trace's budget: the limits that its programs keep, and what they had to leave out.
 
+use std::collections::HashMap;
 use std::os::fd::AsFd as _;
 
 use super::detach::Detaching;
+use super::monotonic_ns;
 use super::sys::bpf;
 use super::trace::Trace;
 use crate::codegen::artifact::{
@@ -36,6 +38,23 @@ impl Sampled {
     }
 }
 
+/// What is known of probes that were detached before the trace's end.
+#[derive(Debug)]
+pub(super) struct Gone {
+    /// By probe: what the kernel skipped at its links.
+    pub missed: HashMap<u32, u64>,
+    /// By probe: when, ns after the begin.
+    pub detached_ns: HashMap<u32, u64>,
+    began_ns: u64,
+}
+
+impl Gone {
+    /// Nothing yet, in a trace that begins now.
+    pub fn of_now() -> Self {
+        Self { missed: HashMap::new(), detached_ns: HashMap::new(), began_ns: monotonic_ns() }
+    }
+}
+
 /// How a budget of all CPUs is divided, ns of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Division {
@@ -59,14 +78,22 @@ impl Division {
 impl Trace {
     /// Sets what the CPUs may take together; programs keep it from their next period on.
     pub fn set_budget(&self, budget: Option<Budget>) {
+        self.divide(Division::of(budget, self.online_cpus().into()));
+    }
+
+    /// Turns off every probe that has a budget, until one is set: their firings are counted and do nothing else.
+    pub fn turn_all_off(&self) {
+        self.divide(Division { own: 0, pool: 0, most: 0 });
+    }
+
+    fn divide(&self, Division { own, pool, most }: Division) {
         let Some(spec) = &self.artifact().budget else { return };
         let Some(area) = self.area(&spec.area) else { return };
-        let Division { own, pool, most } = Division::of(budget, self.online_cpus().into());
         // One probe alone has all of a CPU's part. Of several, those that have had their share leave the last quarter to
         // others.
         let probes = spec.probes.len().max(1) as u64;
         let from = if probes == 1 { own } else { own / 4 * 3 };
-        let share = (own / probes).max(1);
+        let share = own.div_ceil(probes);
         let words = [BUDGET_LIMIT, BUDGET_SHARE, BUDGET_FROM, BUDGET_POOL, BUDGET_MOST_DRAWN];
         for (at, ns) in words.into_iter().zip([own, share, from, pool, most]) {
             area.write_u64(at as usize, ns);
@@ -96,9 +123,24 @@ impl Trace {
         let programs = &self.artifact().programs;
         let of_probe: Vec<bool> = programs.iter().map(|p| p.probe == probe || p.on_return == Some(probe)).collect();
         let taken = self.take_links_of(|program| of_probe.get(program).copied().unwrap_or(false));
-        let missed = taken.links().iter().map(|link| bpf::link_missed(link.link.as_fd())).sum();
-        self.note_missed(probe, missed);
+        let missed: u64 = taken.links().iter().map(|link| bpf::link_missed(link.link.as_fd())).sum();
+        *self.gone.missed.entry(probe).or_default() += missed;
+        if !taken.is_empty() {
+            self.gone.detached_ns.insert(probe, self.age_ns());
+        }
         taken
+    }
+
+    /// How long after the begin a probe was detached, ns, where that was before the trace's end.
+    #[must_use]
+    pub fn detached(&self, probe: u32) -> Option<u64> {
+        self.gone.detached_ns.get(&probe).copied()
+    }
+
+    /// How long ago it was loaded, ns.
+    #[must_use]
+    pub fn age_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.gone.began_ns)
     }
 
     /// Turns the kernel's statistics of programs on, for measuring what they cost; false where they can't be had.

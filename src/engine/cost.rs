@@ -107,7 +107,7 @@ fn kernel_losses(trace: &Trace, probes: &[ProbeStats]) -> Vec<Loss> {
             losses.push(kernel_loss(trace.program(), spec.probe, LossCause::KretprobeMissed, missed));
         }
     }
-    for (probe, missed) in trace.missed().iter().filter(|(_, missed)| **missed > 0) {
+    for (probe, missed) in trace.gone.missed.iter().filter(|(_, missed)| **missed > 0) {
         losses.push(kernel_loss(trace.program(), *probe, LossCause::KretprobeMissed, *missed));
     }
     losses

@@ -1,4 +1,5 @@
-//! Maps whose values are of a part of the firings only, because probes that write them were throttled or turned off.
+//! Maps whose values are of a part of the firings only, because probes that write them were throttled, turned
+//! off or detached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,13 +16,24 @@ pub(super) fn of(trace: &Trace) -> Vec<PartialMap> {
         for map in written(trace, probe) {
             let Some(named) = trace.program().maps.get(map.0 as usize) else { continue };
             let name = Arc::clone(&named.name);
-            change(parts.entry(map).or_insert(PartialMap { map: name, ran: 0, throttled: 0, braked: false }));
+            change(parts.entry(map).or_insert(PartialMap {
+                map: name,
+                ran: 0,
+                throttled: 0,
+                braked: false,
+                detached_ns: None,
+            }));
         }
     };
     for one in trace.sampled().into_iter().filter(|one| one.throttled > 0) {
         of_probe(one.probe, &|part| {
             part.ran = part.ran.saturating_add(one.taken);
             part.throttled = part.throttled.saturating_add(one.throttled);
+        });
+    }
+    for (probe, after_ns) in &trace.gone.detached_ns {
+        of_probe(*probe, &|part| {
+            part.detached_ns = Some(part.detached_ns.map_or(*after_ns, |other| other.min(*after_ns)));
         });
     }
     for one in trace.braked() {

@@ -4,5 +4,6 @@ pub mod bpf;
 pub mod memory;
 pub mod objects;
 pub mod perf;
+pub mod release;
 pub mod sched;
 pub mod time;

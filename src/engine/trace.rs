@@ -9,8 +9,9 @@ use libbpf_rs::{MapCore as _, Object};
 
 use super::attach::cpus::{self, Running};
 use super::attach::{self, Attached, Place, Unattached};
+use super::budget::Gone;
 use super::cost;
-use super::detach::{Detaching, detach};
+use super::detach::Detaching;
 use super::drain::{Drain, Sink, WakeUps};
 use super::error::EngineError;
 use super::files;
@@ -67,8 +68,7 @@ pub struct Trace {
     spared: u32,
     /// Attach points that are not counted.
     shared: u32,
-    /// By probe: what the kernel skipped at links that are gone.
-    missed: HashMap<u32, u64>,
+    pub(super) gone: Gone,
     object: Object,
 }
 
@@ -135,7 +135,7 @@ impl Trace {
             known_stacks: RefCell::default(),
             spared: 0,
             shared: 0,
-            missed: HashMap::new(),
+            gone: Gone::of_now(),
             object,
         };
         trace.set_budget(None);
@@ -180,9 +180,8 @@ impl Trace {
         Ok(())
     }
 
-    /// Stops new events, runs the end probes, lets the drain hand over the rest and drop its sink,
-    /// and gives what still has to be detached (the kernel takes about 40 ms for each perf
-    /// tracepoint, one after the other: drop it where nobody waits).
+    /// Stops new events, runs the end probes, lets the drain hand over the rest and drop its sink, and gives what still has
+    /// to be detached.
     pub fn finish(&mut self) -> Result<Detaching, EngineError> {
         let detaching = self.quiet();
         let ended = self.run_matching(|t| matches!(t, Target::End));
@@ -211,6 +210,17 @@ impl Trace {
         let (sampling, links): (Vec<_>, Vec<_>) = std::mem::take(&mut self.links).into_iter().partition(samples);
         drop(sampling);
         if told { Detaching::of(links) } else { Detaching::default() }
+    }
+
+    /// Makes programs return at once, where they look at the exit flag.
+    pub fn hold(&self) {
+        self.set_global(GlobalKind::Exiting, 1);
+    }
+
+    /// Makes programs return at once, where they look at the exit flag, and gives all that is attached.
+    pub fn let_go(&mut self) -> Detaching {
+        self.hold();
+        Detaching::of(std::mem::take(&mut self.links))
     }
 
     /// Runs the probe of a signal; how many there were.
@@ -341,15 +351,6 @@ impl Trace {
         Detaching::of(links)
     }
 
-    /// Keeps what the kernel skipped at links that are taken out.
-    pub(super) fn note_missed(&mut self, probe: u32, count: u64) {
-        *self.missed.entry(probe).or_default() += count;
-    }
-
-    pub(super) const fn missed(&self) -> &HashMap<u32, u64> {
-        &self.missed
-    }
-
     pub(super) fn set_statistics(&mut self, statistics: Option<OwnedFd>) {
         self.statistics = statistics;
     }
@@ -417,7 +418,7 @@ impl Trace {
 
 impl Drop for Trace {
     fn drop(&mut self) {
-        detach(std::mem::take(&mut self.links));
+        drop(self.let_go());
     }
 }
 

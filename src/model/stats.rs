@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::words;
+
 /// Counters of a running trace; all since it began.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct TraceStats {
@@ -39,6 +41,10 @@ pub struct PartialMap {
     pub throttled: u64,
     /// The brake turned one of the probes off: what came after is missing.
     pub braked: bool,
+    /// How long after the trace's begin the first of the probes was detached to keep the budget, ns: nothing is known of
+    /// what came after.
+    #[serde(default)]
+    pub detached_ns: Option<u64>,
 }
 
 impl PartialMap {
@@ -51,9 +57,30 @@ impl PartialMap {
     /// In a few words, for a place beside the map's name.
     #[must_use]
     pub fn mark(&self) -> String {
-        let sample = (self.throttled > 0).then(|| format!("a sample, ×{:.1}", self.factor()));
+        let sample = (self.throttled > 0).then(|| match self.detached_ns {
+            None => format!("a sample, ×{:.1}", self.factor()),
+            Some(_) => "a sample".to_owned(),
+        });
         let partial = self.braked.then(|| "partial".to_owned());
-        sample.into_iter().chain(partial).collect::<Vec<_>>().join(", ")
+        let detached = self.detached_ns.map(|ns| format!("detached after {:.1} s", ns as f64 / 1e9));
+        sample.into_iter().chain(partial).chain(detached).collect::<Vec<_>>().join(", ")
+    }
+
+    /// What the values are of, in a sentence for a place that has room for one.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let (ran, fired) = (words::grouped(self.ran), words::grouped(self.ran.saturating_add(self.throttled)));
+        let mut parts = Vec::new();
+        if self.throttled > 0 {
+            parts.push(format!("a sample: {ran} of {fired} firings ran, one in {:.2}", self.factor()));
+        }
+        if self.braked {
+            parts.push("partial: the brake turned a probe off".to_owned());
+        }
+        if let Some(ns) = self.detached_ns {
+            parts.push(format!("detached after {:.1} s: nothing is known of the rest", ns as f64 / 1e9));
+        }
+        parts.join("; ")
     }
 }
 

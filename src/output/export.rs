@@ -10,6 +10,7 @@ use events::Events;
 
 use crate::model::flame::{Compare, FlameTree, Shape, has_stacks};
 use crate::model::snapshot::MapSnapshot;
+use crate::model::stats::PartialMap;
 use crate::store::{History, TraceInfo};
 
 pub mod events;
@@ -219,6 +220,11 @@ impl Source<'_> {
         Ok((Arc::clone(&map.name), tree))
     }
 
+    /// The maps whose values are of a part of the firings.
+    fn parts(&self) -> Vec<PartialMap> {
+        self.history.stats_at(self.trace.id, self.at_ns).map_or_else(Vec::new, |stats| stats.parts.clone())
+    }
+
     fn events(&self) -> Events<'_> {
         let traces = std::slice::from_ref(self.trace);
         Events { history: self.history, traces, at_ns: self.at_ns, passes: &|_, _, _| true }
@@ -230,10 +236,10 @@ impl Source<'_> {
     /// When there is nothing of that form.
     pub fn write(&self, form: Form) -> Result<Vec<u8>, ExportError> {
         let written = match form {
-            Form::Csv => table::maps_csv(&self.maps()?).into_bytes(),
+            Form::Csv => table::maps_csv(&self.maps()?, &self.parts()).into_bytes(),
             Form::EventsCsv => self.events().csv().into_bytes(),
             Form::EventsJson => self.events().json_lines().into_bytes(),
-            Form::Json => table::safe_json(table::maps_json(self.trace, &self.maps()?)).into_bytes(),
+            Form::Json => table::safe_json(table::maps_json(self.trace, &self.maps()?, &self.parts())).into_bytes(),
             Form::Report => report::text(self, &self.maps()?).into_bytes(),
             Form::Perfetto => match perfetto::trace(self) {
                 Some(trace) => trace,
@@ -241,22 +247,37 @@ impl Source<'_> {
             },
             Form::Folded | Form::Flame | Form::Firefox | Form::Pprof => {
                 let (name, tree) = self.tree(form)?;
-                of_stacks(form, &name, &tree, self.trace)?
+                let parts = self.parts();
+                of_stacks(form, &name, &tree, self.trace, part(&parts, &name))?
             }
         };
         Ok(written)
     }
 }
 
-/// Writes a form that is made of stacks.
+/// Writes a form that is made of stacks; each says somewhere what part of the firings the stacks are of.
 ///
 /// # Errors
 /// When the values cannot be packed.
-pub fn of_stacks(form: Form, map: &str, tree: &FlameTree, trace: &TraceInfo) -> Result<Vec<u8>, ExportError> {
+pub fn of_stacks(
+    form: Form,
+    map: &str,
+    tree: &FlameTree,
+    trace: &TraceInfo,
+    part: Option<&PartialMap>,
+) -> Result<Vec<u8>, ExportError> {
+    let of = part.map(PartialMap::sentence);
+    let named = of.as_ref().map_or_else(|| map.to_owned(), |of| format!("{map} ({of})"));
     Ok(match form {
-        Form::Flame => flame_svg::picture(tree, &format!("{} {map}", trace.name)).into_bytes(),
-        Form::Firefox => table::safe_json(firefox::profile(tree, map, trace)).into_bytes(),
-        Form::Pprof => pprof::profile(tree, map).map_err(|source| ExportError::Write { form: form.name(), source })?,
-        _ => folded::text(tree).into_bytes(),
+        Form::Flame => flame_svg::picture(tree, &format!("{} {named}", trace.name)).into_bytes(),
+        Form::Firefox => table::safe_json(firefox::profile(tree, &named, trace)).into_bytes(),
+        Form::Pprof => pprof::profile(tree, map, of.as_deref())
+            .map_err(|source| ExportError::Write { form: form.name(), source })?,
+        _ => folded::text(tree, of.as_deref()).into_bytes(),
     })
+}
+
+/// What a map's values are of; nothing where they are of all firings.
+fn part<'a>(parts: &'a [PartialMap], map: &str) -> Option<&'a PartialMap> {
+    parts.iter().find(|part| &*part.map == map)
 }

@@ -109,7 +109,7 @@ fn open(kind: &str, out: &mut Vec<u8>) {
 /// A whole map in one record; nothing when it has no entries, but for averages and statistics.
 ///
 /// What is of a part of the firings says so beside its data: `sample` with how many ran and how many there were,
-/// `partial` where a probe was turned off.
+/// `partial` where a probe was turned off, `detached_after_s` where one was detached: nothing is known of what came after.
 pub fn map(snapshot: &MapSnapshot, options: &MapOptions, part: Option<&PartialMap>, out: &mut Vec<u8>) {
     let rows = render::shown_rows(snapshot, options.top);
     if rows.is_empty() && !matches!(snapshot.kind, MapKind::Avg | MapKind::Stats) {
@@ -142,6 +142,9 @@ pub fn map(snapshot: &MapSnapshot, options: &MapOptions, part: Option<&PartialMa
         }
         if part.braked {
             out.extend_from_slice(b", \"partial\": true");
+        }
+        if let Some(ns) = part.detached_ns {
+            let _ = write!(out, ", \"detached_after_s\": {:.3}", ns as f64 / 1e9);
         }
     }
     out.extend_from_slice(b"}\n");

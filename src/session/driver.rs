@@ -6,14 +6,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::update::Ending;
+use crate::engine::detach::Released;
 use crate::engine::drain::{self, Handed};
 use crate::thread::{self, Rights};
 use crate::tracer::report::{Face, Report};
-use crate::tracer::{Control, Delivered, Delivery, Outlet, Running, Sample, Started, TraceId, TracerError};
+use crate::tracer::{Control, Delivered, Delivery, Left, Outlet, Running, Sample, Started, TraceId, TracerError};
 
 mod clock;
 
@@ -25,6 +27,8 @@ const LOOK: Duration = Duration::from_millis(250);
 const PATIENCE: Duration = Duration::from_millis(1);
 /// Stopped traces that are remembered until they are heard of: one waits for the compiler for each script at most.
 const MOST_UNWANTED: usize = 64;
+/// What is detached within this time is not spoken of.
+const MOMENT: Duration = Duration::from_millis(50);
 /// Deliveries that may wait for the driver; what finds no room waits in the drain (see `engine::drain`).
 pub(super) const WAITING: usize = 32;
 
@@ -59,6 +63,11 @@ pub(super) trait Policy {
 
     /// Something failed while a trace ran; an error ends the driver.
     fn failed(&mut self, trace: TraceId, error: TracerError) -> Result<(), TracerError>;
+
+    /// All has ended, and the kernel goes on detaching so many attach points by itself.
+    fn detaching(&mut self, _points: u32) -> Result<(), TracerError> {
+        Ok(())
+    }
 
     /// True once all must end without waiting for anything.
     fn is_hurried(&self) -> bool {
@@ -104,7 +113,34 @@ pub(super) struct Driver<T, P, M> {
     /// Traces that want to end.
     ending: Vec<TraceId>,
     looked: Instant,
-    detaching: Vec<JoinHandle<()>>,
+    detaching: Vec<Leaving>,
+}
+
+/// What is left of a trace, on its way out.
+struct Leaving {
+    thread: JoinHandle<()>,
+    /// Set when this process holds nothing of it any more: attach points that the kernel may still be detaching then.
+    left: Arc<OnceLock<u32>>,
+}
+
+impl Leaving {
+    /// Lets go in a thread: that may take a while.
+    fn begin(left: Left) -> std::io::Result<Self> {
+        let told = Arc::new(OnceLock::new());
+        let tell = Arc::clone(&told);
+        let work = move || {
+            let released = left.release();
+            let _ = tell.set(released.iter().map(Released::points).sum());
+            released.iter().for_each(Released::wait);
+        };
+        let thread = thread::spawn("psc-detach", Rights::Trace, work)?;
+        Ok(Self { thread, left: told })
+    }
+
+    /// Attach points of it that are still being detached.
+    fn points(&self) -> u32 {
+        if self.thread.is_finished() { 0 } else { self.left.get().copied().unwrap_or(0) }
+    }
 }
 
 #[derive(Default)]
@@ -378,22 +414,38 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
         Ok(())
     }
 
-    /// Another trace has taken this one's place.
+    /// Nothing new happens in any trace from here on; all that has happened is taken, and maps and counters are read. They
+    /// leave next, without last words.
+    pub(super) fn halt(&mut self) -> Result<(), TracerError> {
+        let running: Vec<TraceId> =
+            self.traces.iter().filter(|(_, slot)| !slot.stopping).map(|(trace, _)| *trace).collect();
+        running.into_iter().try_for_each(|trace| self.halt_one(trace))
+    }
+
+    fn halt_one(&mut self, trace: TraceId) -> Result<(), TracerError> {
+        let Some(slot) = self.traces.get_mut(&trace) else { return Ok(()) };
+        slot.tracer.halt();
+        slot.stopping = true;
+        self.settle(trace)?;
+        self.sample(trace, Sample::Counters)?;
+        if self.policy.reads_maps() { self.sample(trace, Sample::Maps) } else { Ok(()) }
+    }
+
+    /// Another trace has taken this one's place. What is known of this one is of all that happened until now.
     fn replace(&mut self, trace: TraceId) -> Result<(), TracerError> {
+        self.halt_one(trace)?;
         let Some(slot) = self.traces.remove(&trace) else { return Ok(()) };
         self.policy.ended(trace, Ending::Replaced)?;
         self.detach(slot.tracer);
         Ok(())
     }
 
-    /// Drops a tracer in a thread: detaching may take a while.
+    /// Lets go of a tracer in a thread: detaching may take a while.
     fn detach(&mut self, tracer: T) {
         let left = Box::new(tracer).leave();
-        self.detaching.retain(|thread| !thread.is_finished());
-        // Where no thread can be started the closure is dropped, and the tracer with it: it is detached all the same.
-        if let Ok(thread) = thread::spawn("psc-detach", Rights::Trace, move || drop(left)) {
-            self.detaching.push(thread);
-        }
+        self.detaching.retain(|leaving| !leaving.thread.is_finished());
+        // Where no thread can be started what is left is dropped: it is detached all the same.
+        self.detaching.extend(Leaving::begin(left));
     }
 
     /// Looks at clocks.
@@ -430,15 +482,24 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
         result.or_else(|error| self.policy.failed(trace, error))
     }
 
-    /// Ends everything without last words and waits until it is detached. Mail that is still on its way is thrown
-    /// away, so that nobody who sends it blocks.
-    pub(super) fn leave(mut self) {
+    /// Ends everything without last words and waits until this process holds nothing of it. The kernel may go on detaching:
+    /// that is told where it takes more than a moment. Mail that is still on its way is thrown away, so that nobody who sends
+    /// it blocks.
+    pub(super) fn leave(mut self) -> Result<(), TracerError> {
         for (_, slot) in std::mem::take(&mut self.traces) {
             self.detach(slot.tracer);
         }
-        let threads = std::mem::take(&mut self.detaching);
-        while threads.iter().any(|thread| !thread.is_finished()) {
+        let leaving = std::mem::take(&mut self.detaching);
+        let until = Instant::now() + MOMENT;
+        let holds =
+            |leaving: &Leaving| !leaving.thread.is_finished() && leaving.left.get().is_none_or(|points| *points == 0);
+        let waits = |leaving: &Leaving| !leaving.thread.is_finished() && Instant::now() < until;
+        while leaving.iter().any(|one| holds(one) || waits(one)) {
             let _ = self.inbox.recv_timeout(Duration::from_millis(5));
+        }
+        match leaving.iter().map(Leaving::points).sum() {
+            0 => Ok(()),
+            points => self.policy.detaching(points),
         }
     }
 }

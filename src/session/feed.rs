@@ -121,7 +121,7 @@ impl Face for Feed {
                 self.push(&Entry { trace: self.trace, at_ns: *at_ns, cpu: *cpu, payload: payload.clone() })
             }
             // Lifecycle has entries of its own.
-            Report::Attached(_) | Report::End { .. } => Ok(()),
+            Report::Attached(_) | Report::Detaching(_) | Report::End { .. } => Ok(()),
         }
     }
 

@@ -97,7 +97,7 @@ impl Headless {
             driver.turn()?;
         }
         let code = driver.policy.code;
-        driver.leave();
+        driver.leave()?;
         Ok(code)
     }
 }
@@ -141,6 +141,10 @@ impl Policy for Alone<'_> {
 
     fn failed(&mut self, _: TraceId, error: TracerError) -> Result<(), TracerError> {
         Err(error)
+    }
+
+    fn detaching(&mut self, points: u32) -> Result<(), TracerError> {
+        Ok(self.face.report(&Report::Detaching(points))?)
     }
 
     /// Probes that report faster than is printed keep the mailbox full: a request to end waits behind their reports

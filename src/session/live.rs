@@ -6,6 +6,7 @@
 //! face), one drain for each trace, one that reads what a trace's command writes, and one that detaches what is over.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -88,14 +89,16 @@ impl Session {
             let (mail, desk) = (mail.clone(), Arc::clone(&desk));
             thread::spawn("psc-compiler", Rights::All, move || starter::run(&options, &desk, &mail))?
         };
-        let session = thread::spawn("psc-session", Rights::Statistics, move || running::run(inbox, &updates))
-            .inspect_err(|_| desk.put(Order::Quit))?;
-        Ok((SessionHandle { kernel, desk, mail, threads: vec![starter, session] }, to_face))
+        let detaching = Arc::new(AtomicU32::new(0));
+        let points = Arc::clone(&detaching);
+        let work = move || running::run(inbox, &updates, &points);
+        let session = thread::spawn("psc-session", Rights::Statistics, work).inspect_err(|_| desk.put(Order::Quit))?;
+        Ok((SessionHandle { kernel, desk, mail, detaching, threads: vec![starter, session] }, to_face))
     }
 }
 
-/// How a face talks to its session. Dropping it ends the session and waits until everything is
-/// detached; the receiver of updates must have been dropped or still be read meanwhile.
+/// How a face talks to its session. Dropping it ends the session and waits until this process holds
+/// nothing of it; the receiver of updates must have been dropped or still be read meanwhile.
 ///
 /// The face numbers scripts and traces: each trace's number is new and not 0 ([`TraceId::SESSION`]). Orders about a
 /// trace that does not run are forgotten, but for [`stop`](Self::stop).
@@ -103,6 +106,8 @@ pub struct SessionHandle {
     kernel: Arc<Kernel>,
     desk: Arc<Desk>,
     mail: SyncSender<Mail<News>>,
+    /// Attach points that the kernel goes on detaching once the session has ended.
+    detaching: Arc<AtomicU32>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -176,6 +181,14 @@ impl SessionHandle {
     /// Removes every key of a trace's map by its name with `@`.
     pub fn clear_map(&self, trace: TraceId, name: &str) {
         let _ = self.mail.send(Mail::Control(trace, Control::Clear(name.into())));
+    }
+
+    /// Ends the session; how many attach points the kernel goes on detaching, at which nothing runs any more.
+    #[must_use]
+    pub fn leave(self) -> u32 {
+        let detaching = Arc::clone(&self.detaching);
+        drop(self);
+        detaching.load(Ordering::Acquire)
     }
 
     /// Runs a trace's probes of a signal (`self:signal:...`).

@@ -174,7 +174,7 @@ impl Run<'_> {
         while self.driver.is_running() {
             self.driver.turn()?;
         }
-        self.driver.leave();
+        let _ = self.driver.leave();
         Ok(())
     }
 }

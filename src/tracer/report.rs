@@ -21,6 +21,8 @@ use crate::model::value::Value;
 pub enum Report<'a> {
     /// Everything is attached: so many attach points.
     Attached(u32),
+    /// The trace is over, and the kernel goes on detaching so many attach points; nothing runs at them any more.
+    Detaching(u32),
     /// A probe that the kernel would not take; the trace goes on without it.
     Unattached(&'a Unattached),
     /// `printf` and its kin.

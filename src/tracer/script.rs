@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::report::{Face, Report};
-use super::{Begun, Control, Outlet, Refusal, Running, Sample, Started, TraceInfo, Tracer, TracerError, Wait};
+use super::{Begun, Control, Left, Outlet, Refusal, Running, Sample, Started, TraceInfo, Tracer, TracerError, Wait};
 use crate::engine::decode::Decoder;
 use crate::engine::detach::Detaching;
 use crate::engine::drain::{Batch, Sink};
@@ -178,7 +178,7 @@ pub struct RunningScript {
 enum Child {
     None,
     Held(Held),
-    Running { pid: u32, thread: std::thread::JoinHandle<()> },
+    Running { pid: u32, ended: Arc<AtomicBool> },
 }
 
 impl RunningScript {
@@ -207,7 +207,7 @@ impl RunningScript {
 }
 
 /// Whether anything can happen between a script's begin and its end; where nothing can, the trace is
-/// over once begin probes have run and iterators have been walked, as in bpftrace.
+/// over once begin probes have run and iterators have been walked, as in bpftrace. One with a command is over when that ends.
 fn waits(program: &Program) -> bool {
     let done = |target: &Target| matches!(target, Target::Begin | Target::End | Target::Iter { .. });
     // A D program goes on until it calls exit(), or is told to end.
@@ -216,7 +216,12 @@ fn waits(program: &Program) -> bool {
 
 impl Running for RunningScript {
     fn announced(&mut self) -> Result<(), TracerError> {
-        if let Child::Held(held) = std::mem::replace(&mut self.child, Child::None) {
+        let child = std::mem::replace(&mut self.child, Child::None);
+        // A begin probe's `exit()` ends the trace before its command: that never runs, as in bpftrace.
+        if let Child::Held(held) = child
+            && !self.trace.exiting()
+            && !self.attach_only
+        {
             self.child = release(held, self.outlet.clone())?;
         }
         Ok(())
@@ -263,7 +268,7 @@ impl Running for RunningScript {
     }
 
     fn is_quiet(&self) -> bool {
-        self.attach_only || self.trace.exiting() || !waits(self.trace.program())
+        self.attach_only || self.trace.exiting() || !(waits(self.trace.program()) || self.child.runs())
     }
 
     fn ask(&self) -> Option<u64> {
@@ -272,6 +277,10 @@ impl Running for RunningScript {
 
     fn answered(&self, request: u64) -> bool {
         self.trace.reported(request)
+    }
+
+    fn halt(&mut self) {
+        self.trace.hold();
     }
 
     fn stop(&mut self, face: &mut dyn Face) -> Result<(), TracerError> {
@@ -297,8 +306,10 @@ impl Running for RunningScript {
         Ok(if code == 0 && (self.partial.is_partial() || self.budget.is_partial()) { PARTIAL_EXIT } else { code })
     }
 
-    fn leave(self: Box<Self>) -> Box<dyn Send> {
-        Box::new((self.detaching, self.trace))
+    fn leave(self: Box<Self>) -> Left {
+        let Self { mut detaching, mut trace, budget, .. } = *self;
+        detaching.join(trace.let_go());
+        Left { links: detaching, released: budget.leave(), rest: Some(Box::new(trace)) }
     }
 }
 
@@ -306,20 +317,28 @@ impl Running for RunningScript {
 fn release(held: Held, outlet: Outlet) -> Result<Child, TracerError> {
     let pid = held.pid();
     let mut running = held.release()?;
+    let ended = Arc::new(AtomicBool::new(false));
+    let over = Arc::clone(&ended);
     let wait = move || {
         let _ = running.wait();
+        over.store(true, Ordering::Release);
         outlet.over();
     };
-    let thread = thread::spawn("psc-child", Rights::Nothing, wait);
     let failed = |source| ChildError::Run { command: format!("process {pid}"), source };
-    Ok(Child::Running { pid, thread: thread.map_err(failed)? })
+    thread::spawn("psc-child", Rights::Nothing, wait).map_err(failed)?;
+    Ok(Child::Running { pid, ended })
 }
 
 impl Child {
+    /// Whether it was let go and has not ended.
+    fn runs(&self) -> bool {
+        matches!(self, Self::Running { ended, .. } if !ended.load(Ordering::Acquire))
+    }
+
     /// Ends it (`SIGTERM`) unless it has ended.
     fn terminate(&self) {
-        if let Self::Running { pid, thread } = self
-            && !thread.is_finished()
+        if let Self::Running { pid, .. } = self
+            && self.runs()
             && let Some(pid) = rustix::process::Pid::from_raw(*pid as i32)
         {
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);

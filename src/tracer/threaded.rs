@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use super::latency::LatencyError;
 use super::report::Face;
-use super::{Begun, Control, Refusal, Running, Started, TraceInfo, TracerError};
+use super::{Begun, Control, Left, Refusal, Running, Started, TraceInfo, TracerError};
 
 /// What a thread has of its tracer.
 pub struct Inside<O> {
@@ -84,9 +84,9 @@ impl<O: Send + 'static> Running for Threaded<O> {
         Ok(0)
     }
 
-    fn leave(mut self: Box<Self>) -> Box<dyn Send> {
+    fn leave(mut self: Box<Self>) -> Left {
         self.orders = None;
-        Box::new(Leaving(self.thread.take()))
+        Left { rest: Some(Box::new(Leaving(self.thread.take()))), ..Left::default() }
     }
 }
 

@@ -18,6 +18,7 @@ use super::state::State;
 use super::svg;
 use crate::lang::diagnostic::Severity;
 use crate::model::flame::FlameTree;
+use crate::model::stats::PartialMap;
 use crate::output::export::events::Events;
 use crate::output::export::table::Table;
 use crate::output::export::{ExportError, Form, Source, of_stacks};
@@ -89,6 +90,8 @@ enum Content {
         map: Arc<str>,
         tree: Arc<FlameTree>,
         trace: Arc<TraceInfo>,
+        /// What the stacks are of, where that is not all firings.
+        part: Option<PartialMap>,
     },
     Trace {
         form: Form,
@@ -126,7 +129,7 @@ impl Job {
     pub fn make(&self) -> Result<Vec<u8>, ExportError> {
         Ok(match &self.content {
             Content::Ready(bytes) => bytes.clone(),
-            Content::Stacks { form, map, tree, trace } => of_stacks(*form, map, tree, trace)?,
+            Content::Stacks { form, map, tree, trace, part } => of_stacks(*form, map, tree, trace, part.as_ref())?,
             Content::Trace { form, store, trace, at_ns, map } => {
                 Source { history: store, trace, at_ns: *at_ns, map: map.as_deref() }.write(*form)?
             }
@@ -245,7 +248,9 @@ fn trace(state: &State, id: TraceId, form: Form, map: Option<Arc<str>>) -> Optio
         && pane.feed.reading().is_some_and(|r| r.trace == id)
     {
         let map = pane.feed.map.clone().unwrap_or_else(|| "@".into());
-        return Some(Content::Stacks { form, map, tree, trace });
+        let stats = state.store.stats_at(id, at_ns(state));
+        let part = stats.and_then(|stats| stats.part(&map).cloned());
+        return Some(Content::Stacks { form, map, tree, trace, part });
     }
     Some(Content::Trace { form, store: state.store.snapshot(), trace, at_ns: at_ns(state), map })
 }

@@ -32,6 +32,7 @@ use super::terminal::{Terminal, painted};
 use super::watch::Watched;
 use super::{finder, keys, mouse, update};
 use crate::kernel::Kernel;
+use crate::model::words::grouped;
 use crate::session::SessionHandle;
 use crate::session::update::Update;
 use crate::thread::{self, Rights};
@@ -43,6 +44,8 @@ use watchdog::Heard;
 const FRAME: Duration = Duration::from_millis(16);
 /// Least time between two frames when the last thing was a key, or the answer to one.
 const QUICK: Duration = Duration::from_millis(3);
+/// How long the session has to tell a recording its last.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How often a history that is played moves on.
 const PLAYED: Duration = Duration::from_millis(33);
 /// Unsaved text is kept safe, and checked, this long after the last change.
@@ -120,8 +123,12 @@ pub struct Left {
 /// and everything detached.
 pub fn run(state: State, services: Services) -> io::Result<Left> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
-    let (left, session) = runtime.block_on(Workbench::open(state, services)?.serve())?;
-    drop(session);
+    let (mut left, session) = runtime.block_on(Workbench::open(state, services)?.serve())?;
+    let detaching = session.map_or(0, SessionHandle::leave);
+    if detaching > 0 {
+        let points = grouped(detaching.into());
+        left.farewell.push(format!("the kernel goes on detaching {points} probes; nothing runs at them any more"));
+    }
     Ok(left)
 }
 
@@ -129,6 +136,8 @@ struct Workbench {
     state: State,
     screen: Screen,
     session: Option<SessionHandle>,
+    /// Hands on what the session tells; ends with it.
+    forwarder: Option<JoinHandle<()>>,
     messages: mpsc::Receiver<Message>,
     questions: Sender<Question>,
     recovery: Result<RecoveryFolder, String>,
@@ -172,9 +181,10 @@ struct Workbench {
 impl Workbench {
     fn open(mut state: State, services: Services) -> io::Result<Self> {
         let (sender, messages) = mpsc::channel(WAITING);
+        let mut forwarder = None;
         let session = match services.session {
             Some((handle, updates)) => {
-                forward(updates, sender.clone())?;
+                forwarder = Some(forward(updates, sender.clone())?);
                 Some(handle)
             }
             None => None,
@@ -198,6 +208,7 @@ impl Workbench {
             state,
             screen,
             session,
+            forwarder,
             messages,
             questions,
             recovery: services.recovery,
@@ -232,6 +243,9 @@ impl Workbench {
             self.keep_all();
         }
         served?;
+        if self.recording.is_some() {
+            self.record_the_rest().await;
+        }
         self.end_recording();
         self.messages.close();
         self.exports.drain(..).for_each(|export| drop(export.join()));
@@ -368,6 +382,26 @@ impl Workbench {
         }
     }
 
+    /// Ends the session, and records what it has still to tell: the maps as they are after the last event.
+    async fn record_the_rest(&mut self) {
+        let Some(session) = self.session.take() else { return };
+        let until = Instant::now() + LAST_WORDS;
+        // Where no thread can be had it ends here.
+        let ends = thread::spawn("psc-leaving", Rights::Nothing, move || drop(session));
+        let told = |forwarder: &Option<JoinHandle<()>>| forwarder.as_ref().is_none_or(JoinHandle::is_finished);
+        while Instant::now() < until {
+            let is_over = told(&self.forwarder);
+            match tokio::time::timeout(QUICK, self.messages.recv()).await {
+                Ok(Some(message)) => self.record(&message),
+                Ok(None) => break,
+                Err(_) if is_over => break,
+                Err(_) => {}
+            }
+        }
+        // It goes on by itself where the time is over.
+        drop(ends);
+    }
+
     /// Completes the recording, also where it has failed.
     fn end_recording(&mut self) {
         if let Some(recording) = self.recording.take() {
@@ -432,7 +466,7 @@ const fn answers(message: &Message) -> bool {
 }
 
 /// Hands the session's updates on; ends with either side.
-fn forward(updates: Receiver<Update>, messages: mpsc::Sender<Message>) -> io::Result<()> {
+fn forward(updates: Receiver<Update>, messages: mpsc::Sender<Message>) -> io::Result<JoinHandle<()>> {
     let work = move || {
         for update in updates {
             if messages.blocking_send(Message::Session(update)).is_err() {
@@ -440,5 +474,5 @@ fn forward(updates: Receiver<Update>, messages: mpsc::Sender<Message>) -> io::Re
             }
         }
     };
-    thread::spawn("psc-updates", Rights::Nothing, work).map(drop)
+    thread::spawn("psc-updates", Rights::Nothing, work)
 }

@@ -186,3 +186,28 @@ fn messages_come_after_what_was_printed_before_them() {
         assert_eq!(order, ["a", "b", "c", cat, "e"], "{text}");
     }
 }
+
+/// How many lines a command printed while a script ran.
+fn lines_of_a_command(script: &str) -> usize {
+    let ended = Command::new(env!("CARGO_BIN_EXE_probescope"))
+        .args(["run", "-q", "-e", script, "-c", "seq 20000"])
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert!(ended.status.success(), "{script}: {}", String::from_utf8_lossy(&ended.stderr));
+    let is_number = |line: &&[u8]| !line.is_empty() && line.iter().all(u8::is_ascii_digit);
+    ended.stdout.split(|b| *b == b'\n').filter(is_number).count()
+}
+
+#[test]
+fn a_command_is_waited_for_where_nothing_else_is() {
+    if !may_trace() {
+        return;
+    }
+    for script in ["BEGIN { }", "END { print(\"ended\"); }", "BEGIN { print(\"begun\"); } END { }"] {
+        assert_eq!(lines_of_a_command(script), 20_000, "{script}");
+    }
+    // It never begins where the trace is over before.
+    assert_eq!(lines_of_a_command("BEGIN { exit(); }"), 0);
+    assert_eq!(lines_of_a_command("BEGIN { exit(); } interval:s:100 { }"), 0);
+}

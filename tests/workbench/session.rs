@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use crate::engine::alone;
 use probescope::kernel::{Kernel, Roots};
 use probescope::lang::source::SourceText;
+use probescope::model::budget::Budget;
+use probescope::model::stats::LossCause;
 use probescope::model::value::Value;
 use probescope::session::front::{self, FrontSettings};
 use probescope::session::update::{Ending, ScriptId, TraceId, Update};
@@ -18,10 +20,15 @@ use probescope::store::{Chunk, Entry, Payload};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn session() -> (SessionHandle, Receiver<Update>) {
+    session_with(None)
+}
+
+fn session_with(budget: Option<Budget>) -> (SessionHandle, Receiver<Update>) {
     let kernel = Arc::new(Kernel::new(Roots::running()).mounting_tracefs());
-    let compiler = front::compiler(FrontSettings::new(Arc::clone(&kernel)));
+    let settings = FrontSettings { budget: budget.is_some(), ..FrontSettings::new(Arc::clone(&kernel)) };
+    let compiler = front::compiler(settings);
     let options =
-        SessionOptions { kernel, compiler, pid: None, command: None, measure: false, budget: None, count_first: false };
+        SessionOptions { kernel, compiler, pid: None, command: None, measure: false, budget, count_first: false };
     Session::spawn(options).expect("threads start")
 }
 
@@ -174,5 +181,72 @@ fn a_brake_that_trips_while_its_trace_is_replaced_leaves_the_new_one_whole() {
                 assert!(!matches!(entry.payload, Payload::Diagnostic(_)), "round {round}: {entry:?}");
             }
         }
+    }
+}
+
+/// What is known of a trace's firings.
+#[derive(Debug, Default)]
+struct Books {
+    delivered: u64,
+    counted: u64,
+    lost: u64,
+    throttled: u64,
+}
+
+impl Books {
+    fn take(&mut self, chunk: &Chunk, of: TraceId) {
+        for entry in (0..chunk.len()).filter_map(|index| chunk.entry(index)).filter(|entry| entry.trace == of) {
+            match entry.payload {
+                Payload::Event { .. } => self.delivered += 1,
+                Payload::Maps(maps) => {
+                    let number = |value: &Value| value.as_number().and_then(|n| u64::try_from(n).ok());
+                    self.counted =
+                        maps.first().and_then(|m| m.rows.first()).and_then(|r| number(&r.value)).unwrap_or(0);
+                }
+                Payload::Stats(stats) => {
+                    let of = |cause| stats.losses.iter().filter(|l| l.cause == cause).map(|l| l.count).sum();
+                    (self.lost, self.throttled) = (of(LossCause::RingFull), of(LossCause::Throttled));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn the_books_of_traces_that_are_replaced_and_left_balance() {
+    const CALLS: u64 = 150_000;
+    let Some(_alone) = alone() else { return };
+    let (handle, updates) = session_with(Some("0.5%".parse().expect("a percentage")));
+    let script = format!(
+        "tracepoint:syscalls:sys_enter_getppid /pid == {}/ {{ @n = count(); printf(\"%d %s\\n\", pid, comm); }}",
+        std::process::id()
+    );
+    let traces = [TraceId(1), TraceId(2)];
+    let mut books = [Books::default(), Books::default()];
+    let mut take = |update: Update| {
+        if let Update::Append(chunk) = update {
+            traces.iter().zip(&mut books).for_each(|(trace, books)| books.take(&chunk, *trace));
+        }
+    };
+    for trace in traces {
+        handle.submit(ScriptId(1), trace, source("a.bt", &script));
+        loop {
+            match next(&updates) {
+                Update::Attached { trace: of, .. } if of == trace => break,
+                update => take(update),
+            }
+        }
+        for _ in 0..CALLS {
+            let _ = rustix::process::getppid();
+        }
+    }
+    let leaving = std::thread::spawn(move || drop(handle));
+    updates.iter().for_each(&mut take);
+    leaving.join().expect("it ends");
+    for Books { delivered, counted, lost, throttled } in books {
+        let all = format!("{delivered} delivered, {counted} counted, {lost} lost, {throttled} throttled of {CALLS}");
+        assert_eq!(counted + throttled, CALLS, "{all}");
+        assert_eq!(delivered + lost, counted, "{all}");
     }
 }

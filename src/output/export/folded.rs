@@ -13,20 +13,26 @@ fn frame(text: &str, out: &mut String) {
     }));
 }
 
-/// All stacks, in the order of their text.
+/// All stacks, in the order of their text. The form has no place for remarks: what the stacks are of is a frame at their root.
 #[must_use]
-pub fn text(tree: &FlameTree) -> String {
+pub fn text(tree: &FlameTree, of: Option<&str>) -> String {
     let mut lines: Vec<String> = tree
         .ends()
         .map(|(node, value)| {
             let mut line = String::new();
+            if let Some(of) = of {
+                frame(&format!("[{of}];").replace(';', ","), &mut line);
+                line.pop();
+                line.push(';');
+            }
+            let root = line.len();
             for (at, name) in tree.path(node).into_iter().enumerate() {
                 if at > 0 {
                     line.push(';');
                 }
                 frame(&name.text, &mut line);
             }
-            if line.is_empty() {
+            if line.len() == root {
                 line.push_str("[no stack]");
             }
             line.push_str(&format!(" {value}\n"));

@@ -9,6 +9,7 @@ use super::proto::Message;
 use super::table::line;
 use crate::model::render::neutralise;
 use crate::model::snapshot::{MapKind, MapSnapshot};
+use crate::model::stats::PartialMap;
 use crate::model::value::Value;
 use crate::store::{Column, Entry, Payload};
 
@@ -257,6 +258,7 @@ impl Writer<'_> {
             .flat_map(|maps| maps.iter())
             .map(|map| (map.name.as_ref().to_owned(), keys_of(map)))
             .collect();
+        let parts = source.parts();
         history.readings(source.trace.id, 0..source.at_ns.saturating_add(1), &mut |_, maps| {
             for map in maps {
                 let Some(keys) = chosen.get(&*map.name) else { continue };
@@ -265,7 +267,7 @@ impl Writer<'_> {
                     let name =
                         if map.keyed { format!("{}[{}]", map.name, key.join(", ")) } else { map.name.to_string() };
                     let Some(value) = row.value.as_number().filter(|_| keys.contains(&name)) else { continue };
-                    let uuid = self.track(Track::Counter(name.clone()), &neutralise(&name));
+                    let uuid = self.track(Track::Counter(name.clone()), &shown(&name, super::part(&parts, &map.name)));
                     let mut event = Message::default();
                     event.number(9, COUNTER);
                     event.number(11, uuid);
@@ -276,6 +278,12 @@ impl Writer<'_> {
             ControlFlow::Continue(())
         });
     }
+}
+
+/// A counter's name, with what its map is of.
+fn shown(name: &str, part: Option<&PartialMap>) -> String {
+    let name = neutralise(name);
+    part.map_or_else(|| name.to_string(), |part| format!("{name} ({})", part.sentence()))
 }
 
 /// The counters of a map: its largest keys.

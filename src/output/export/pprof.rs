@@ -24,11 +24,11 @@ impl Strings {
     }
 }
 
-/// The profile; parts of the key are frames at the root.
+/// The profile; parts of the key are frames at the root. What the stacks are of is a comment of it.
 ///
 /// # Errors
 /// When it cannot be packed.
-pub fn profile(tree: &FlameTree, map: &str) -> io::Result<Vec<u8>> {
+pub fn profile(tree: &FlameTree, map: &str, of: Option<&str>) -> io::Result<Vec<u8>> {
     let mut strings = Strings { numbers: HashMap::from([(String::new(), 0)]), all: vec![String::new()] };
     let mut out = Message::default();
     let mut kind = Message::default();
@@ -81,6 +81,9 @@ pub fn profile(tree: &FlameTree, map: &str) -> io::Result<Vec<u8>> {
         // Functions are known: pprof need not look for them.
         mapping.number(7, 1);
         out.message(3, &mapping);
+    }
+    if let Some(of) = of {
+        out.number(13, strings.number(of));
     }
     for text in &strings.all {
         out.text(6, text);

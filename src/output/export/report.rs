@@ -80,6 +80,9 @@ fn utc(seconds: i64) -> String {
 
 fn section(source: &Source<'_>, map: &MapSnapshot, out: &mut String) {
     let _ = write!(out, "## {}\n\n", cell(&map.name));
+    if let Some(part) = super::part(&source.parts(), &map.name) {
+        let _ = write!(out, "**Of {}.**\n\n", cell(&part.sentence()));
+    }
     if map.rows.is_empty() {
         out.push_str("Empty.\n\n");
         return;

@@ -7,6 +7,7 @@ use serde_json::{Map as Object, Value as Json, json};
 use crate::model::histogram::{Linear, Log2, log2_bounds};
 use crate::model::render::{self, neutralise_bytes};
 use crate::model::snapshot::{MapKind, MapSnapshot};
+use crate::model::stats::PartialMap;
 use crate::model::value::{Stack, Value};
 use crate::output::json::key;
 
@@ -142,16 +143,26 @@ fn number(value: Option<i64>) -> String {
     value.map_or_else(String::new, |v| v.to_string())
 }
 
-/// Maps: a line for each key, and for each bucket of its histogram.
+/// Maps: a line for each key, and for each bucket of its histogram. Where some are of a part of the firings, columns say how
+/// many ran, how many there were, and the rest in words.
 #[must_use]
-pub fn maps_csv(maps: &[MapSnapshot]) -> String {
+pub fn maps_csv(maps: &[MapSnapshot], of: &[PartialMap]) -> String {
+    let of_these = |map: &MapSnapshot| super::part(of, &map.name);
+    let is_partial = maps.iter().any(|map| of_these(map).is_some());
     let parts = maps.iter().flat_map(|m| m.rows.iter().map(|r| r.key.len())).max().unwrap_or(0);
     let mut out = "map".to_owned();
     for part in 1..=parts {
         let _ = write!(out, ",key{part}");
     }
-    out.push_str(",from,to,value\n");
+    out.push_str(if is_partial { ",from,to,value,ran,fired,note\n" } else { ",from,to,value\n" });
     for map in maps {
+        let end = match of_these(map) {
+            Some(part) => {
+                format!(",{},{},{}", part.ran, part.ran.saturating_add(part.throttled), cell(&part.sentence()))
+            }
+            None if is_partial => ",,,".to_owned(),
+            None => String::new(),
+        };
         for row in &map.rows {
             let mut start = cell(&map.name);
             for part in 0..parts {
@@ -161,16 +172,16 @@ pub fn maps_csv(maps: &[MapSnapshot]) -> String {
             match &row.value {
                 Value::Hist(_) | Value::LHist(_) => {
                     for (from, to, count) in buckets(&row.value) {
-                        let _ = writeln!(out, "{start},{},{},{count}", number(from), number(to));
+                        let _ = writeln!(out, "{start},{},{},{count}{end}", number(from), number(to));
                     }
                 }
                 Value::TSeries(series) => {
                     for (at, value) in &series.points {
-                        let _ = writeln!(out, "{start},{at},{},{}", at + series.interval_ns, number(*value));
+                        let _ = writeln!(out, "{start},{at},{},{}{end}", at + series.interval_ns, number(*value));
                     }
                 }
                 value => {
-                    let _ = writeln!(out, "{start},,,{}", value_cell(value));
+                    let _ = writeln!(out, "{start},,,{}{end}", value_cell(value));
                 }
             }
         }
@@ -221,9 +232,10 @@ const fn kind_of(kind: MapKind) -> &'static str {
     }
 }
 
-/// Maps with what they are of.
+/// Maps with what they are of: `sample` with how many firings ran and how many there were, `partial` where a probe was turned
+/// off, `detached_after_s` where one was detached.
 #[must_use]
-pub fn maps_json(trace: &crate::store::TraceInfo, maps: &[MapSnapshot]) -> String {
+pub fn maps_json(trace: &crate::store::TraceInfo, maps: &[MapSnapshot], of: &[PartialMap]) -> String {
     let mut all = Object::new();
     for map in maps {
         let rows: Vec<Json> = map
@@ -241,10 +253,19 @@ pub fn maps_json(trace: &crate::store::TraceInfo, maps: &[MapSnapshot]) -> Strin
             .map_or_else(Vec::new, |m| m.key.iter().map(|c| &*c.name).collect());
         let contents = if map.keyed { Json::Array(rows) } else { rows.into_iter().next().unwrap_or(Json::Null) };
         let time = trace.wall_ns(map.at_ns);
-        all.insert(
-            map.name.as_ref().to_owned(),
-            json!({"kind": kind_of(map.kind), "read_ns": time, "key": key, "contents": contents}),
-        );
+        let mut object = json!({"kind": kind_of(map.kind), "read_ns": time, "key": key, "contents": contents});
+        if let Some(part) = super::part(of, &map.name) {
+            if part.throttled > 0 {
+                object["sample"] = json!({"ran": part.ran, "fired": part.ran.saturating_add(part.throttled)});
+            }
+            if part.braked {
+                object["partial"] = json!(true);
+            }
+            if let Some(ns) = part.detached_ns {
+                object["detached_after_s"] = json!(ns as f64 / 1e9);
+            }
+        }
+        all.insert(map.name.as_ref().to_owned(), object);
     }
     let whole = json!({
         "script": &*trace.name,

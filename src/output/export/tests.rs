@@ -6,6 +6,7 @@ use std::io::Read as _;
 
 use super::*;
 use crate::model::snapshot::{MapKind, MapRow};
+use crate::model::stats::{PartialMap, TraceStats};
 use crate::model::value::{Frame, Stack, Value};
 use crate::store::{
     ActionInfo, ActionKind, ChunkBuilder, Column, ColumnKind, Entry, Payload, Store, TraceId, TraceKind,
@@ -66,6 +67,54 @@ fn store() -> (Store, Arc<TraceInfo>) {
     store.declare(Arc::clone(&info));
     store.append(builder.finish().unwrap());
     (store, info)
+}
+
+/// The same of a trace whose probe was throttled, and detached in the end.
+fn throttled() -> (Store, Arc<TraceInfo>) {
+    let (mut store, info) = store();
+    let part = |map: &str| PartialMap {
+        map: map.into(),
+        ran: 1000,
+        throttled: 3000,
+        braked: false,
+        detached_ns: Some(5_600_000_000),
+    };
+    let stats = TraceStats { at_ns: 9_900, parts: vec![part("@s"), part("@n")], ..TraceStats::default() };
+    let mut builder = ChunkBuilder::new();
+    builder.declare(&info);
+    builder.push(&Entry { trace: TraceId(1), at_ns: 10_100, cpu: None, payload: Payload::Stats(Arc::new(stats)) });
+    store.append(builder.finish().unwrap());
+    (store, info)
+}
+
+#[test]
+fn every_form_says_what_part_of_the_firings_it_is_of() {
+    let (store, info) = throttled();
+    let source = Source { history: &store, trace: &info, at_ns: u64::MAX, map: None };
+    for form in Form::ALL {
+        // The events of a throttled probe have the warning among them.
+        if matches!(form, Form::EventsCsv | Form::EventsJson) {
+            continue;
+        }
+        let mut bytes = source.write(*form).unwrap();
+        if *form == Form::Pprof {
+            let mut unpacked = Vec::new();
+            flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut unpacked).unwrap();
+            bytes = unpacked;
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let (ran, after) = if *form == Form::Json {
+            ("\"ran\": 1000", "\"detached_after_s\": 5.6")
+        } else {
+            ("1,000 of 4,000", "after 5.6 s")
+        };
+        assert!(text.contains(ran) && text.contains(after), "{form:?}: {text}");
+    }
+    let csv = String::from_utf8(source.write(Form::Csv).unwrap()).unwrap();
+    assert!(csv.starts_with("map,key1,key2,from,to,value,ran,fired,note\n"), "{csv}");
+    let columns: Vec<usize> =
+        csv.lines().map(|line| line.split("\"").step_by(2).map(|part| part.matches(',').count()).sum()).collect();
+    assert!(columns.iter().all(|n| *n == columns[0]), "{csv}");
 }
 
 fn written(form: Form) -> Vec<u8> {

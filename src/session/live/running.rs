@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
@@ -18,9 +19,10 @@ use crate::tracer::{Running, Started, TraceId, TracerError};
 /// How often entries are passed on while they come slowly.
 const ENTRIES_EVERY: Duration = Duration::from_millis(33);
 
-pub(super) fn run(inbox: Receiver<Mail<News>>, updates: &SyncSender<Update>) {
+pub(super) fn run(inbox: Receiver<Mail<News>>, updates: &SyncSender<Update>, detaching: &AtomicU32) {
     let work = || {
-        let mut session = SessionThread { driver: Driver::new(Live::new(updates), inbox), scripts: BTreeMap::new() };
+        let mut session =
+            SessionThread { driver: Driver::new(Live::new(updates, detaching), inbox), scripts: BTreeMap::new() };
         // The face is gone when nothing can be told any more.
         while !session.driver.policy.gone {
             match session.driver.turn() {
@@ -29,7 +31,10 @@ pub(super) fn run(inbox: Receiver<Mail<News>>, updates: &SyncSender<Update>) {
                 Ok(None) => {}
             }
         }
-        session.driver.leave();
+        if !session.driver.policy.gone && session.driver.halt().is_ok() {
+            session.driver.policy.pass_on();
+        }
+        let _ = session.driver.leave();
     };
     // Unwinding has detached what it held.
     if std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_err() {
@@ -77,6 +82,8 @@ impl SessionThread<'_> {
 /// Every trace's reports go to the face; what fails is told and nothing ends.
 pub(super) struct Live<'a> {
     updates: &'a SyncSender<Update>,
+    /// Attach points that the kernel goes on detaching in the end.
+    detaching: &'a AtomicU32,
     feed: Feed,
     /// What is known of the trace that is about to be told of.
     starting: Option<(Arc<TraceInfo>, u64)>,
@@ -85,12 +92,12 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    fn new(updates: &'a SyncSender<Update>) -> Self {
+    fn new(updates: &'a SyncSender<Update>, detaching: &'a AtomicU32) -> Self {
         let to_face = updates.clone();
         // Sends and waits while the face is behind.
         let feed =
             Feed::new(move |chunk| to_face.send(Update::Append(chunk)).map_err(|_| ErrorKind::BrokenPipe.into()));
-        Self { updates, feed, starting: None, passed_on: Instant::now(), gone: false }
+        Self { updates, detaching, feed, starting: None, passed_on: Instant::now(), gone: false }
     }
 
     /// Tells and waits while the face is behind. What was collected is older, and told before.
@@ -143,6 +150,11 @@ impl Policy for Live<'_> {
             TracerError::Write(_) => self.gone = true,
             error => self.tell(Update::Notice { trace, text: error.to_string() }),
         }
+        Ok(())
+    }
+
+    fn detaching(&mut self, points: u32) -> Result<(), TracerError> {
+        self.detaching.store(points, Ordering::Release);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::session::update::Update;
 use crate::store::{Chunk, PayloadKind, TraceInfo};
 use crate::tracer::report::{Face, Report};
 use crate::tracer::script::compilation::Compilation;
-use crate::tracer::{Begun, Control, Outlet, Refusal, Running, Sample, Started, TraceId, Tracer, TracerError};
+use crate::tracer::{Begun, Control, Left, Outlet, Refusal, Running, Sample, Started, TraceId, Tracer, TracerError};
 
 /// Longer than anything here takes, so that only a hang ends here.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -99,8 +99,8 @@ impl Running for RunningPrinter {
         Ok(self.code)
     }
 
-    fn leave(self: Box<Self>) -> Box<dyn Send> {
-        Box::new(())
+    fn leave(self: Box<Self>) -> Left {
+        Left::default()
     }
 }
 

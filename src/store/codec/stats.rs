@@ -45,7 +45,9 @@ impl Encoder {
         }
         for part in &stats.parts {
             let map = self.string(part.map.as_bytes());
-            [map, part.ran, part.throttled, u64::from(part.braked)].into_iter().for_each(|number| put(out, number));
+            let flags = u64::from(part.braked) | u64::from(part.detached_ns.is_some()) << 1;
+            let numbers = [map, part.ran, part.throttled, flags].into_iter().chain(part.detached_ns);
+            numbers.for_each(|number| put(out, number));
         }
     }
 }
@@ -100,7 +102,9 @@ impl Decoder<'_> {
         while self.reader.left() > 0 {
             let map = self.string()?;
             let (ran, throttled) = (self.reader.number()?, self.reader.number()?);
-            parts.push(PartialMap { map, ran, throttled, braked: self.reader.number()? != 0 });
+            let flags = self.reader.number()?;
+            let detached_ns = if flags & 2 == 0 { None } else { Some(self.reader.number()?) };
+            parts.push(PartialMap { map, ran, throttled, braked: flags & 1 != 0, detached_ns });
         }
         Some(parts)
     }

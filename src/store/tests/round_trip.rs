@@ -118,12 +118,15 @@ fn stats() -> impl Strategy<Value = TraceStats> {
             misses,
         },
     );
-    let part = ("@[ab]", any::<[u64; 2]>(), any::<bool>()).prop_map(|(map, [ran, throttled], braked)| PartialMap {
-        map: map.as_str().into(),
-        ran,
-        throttled,
-        braked,
-    });
+    let part = ("@[ab]", any::<[u64; 2]>(), any::<bool>(), any::<Option<u64>>()).prop_map(
+        |(map, [ran, throttled], braked, detached_ns)| PartialMap {
+            map: map.as_str().into(),
+            ran,
+            throttled,
+            braked,
+            detached_ns,
+        },
+    );
     (any::<[u64; 2]>(), vec(loss, 0..3), vec(probe, 0..3), vec(part, 0..2))
         .prop_map(|([at_ns, delivered], losses, probes, parts)| TraceStats { at_ns, delivered, losses, probes, parts })
 }

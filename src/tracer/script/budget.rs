@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::thread::JoinHandle;
 
-use crate::codegen::artifact::ProgramKind;
+use crate::codegen::artifact::{BUDGET_PERIOD_NS, ProgramKind};
 use crate::engine::Trace;
-use crate::engine::budget::Sampled;
+use crate::engine::detach::Released;
 use crate::lang::codes::run::{OVER_BUDGET, THROTTLED};
 use crate::lang::diagnostic::{Code, Diagnostic};
 use crate::lang::source::Span;
@@ -18,8 +18,15 @@ use crate::model::words;
 use crate::thread::{self, Rights};
 use crate::tracer::report::{Face, Report};
 
-/// Firings that cost too much even while nothing runs are given this long, ns.
+/// What costs more than the budget is looked at closer after this long, ns.
 const PATIENCE_NS: u64 = 600_000_000;
+/// Probes that are all turned off are so from their next period on: what they cost until then says nothing, ns.
+const SETTLING_NS: u64 = 2 * BUDGET_PERIOD_NS;
+/// So long at least is measured what they cost while they are off, ns.
+const MEASURED_NS: u64 = 400_000_000;
+/// What throttling held is not measured again for this long, ns; each time for twice as long.
+const FIRST_PAUSE_NS: u64 = 10_000_000_000;
+const LONGEST_PAUSE_NS: u64 = 600_000_000_000;
 
 /// Watches what a trace with a budget costs.
 #[derive(Debug, Default)]
@@ -31,9 +38,24 @@ pub struct BudgetKeeper {
     last: Option<Costs>,
     /// Since when throttled programs cost more than the budget.
     over_since_ns: Option<u64>,
-    detached: BTreeSet<u32>,
-    /// What detaches: that takes long.
+    /// All probes are turned off, to measure what that leaves.
+    trial: Option<Trial>,
+    /// No trial before this time, ns.
+    not_before_ns: u64,
+    pause_ns: u64,
+    /// What this process has let go of, and the kernel detaches.
+    released: Vec<Released>,
+    /// Threads that detach what takes a moment.
     detaching: Vec<JoinHandle<()>>,
+    is_partial: bool,
+}
+
+/// A while in which nothing runs.
+#[derive(Debug)]
+struct Trial {
+    began_ns: u64,
+    /// The counters once that holds.
+    from: Option<Costs>,
 }
 
 /// What probes have cost so far.
@@ -54,6 +76,23 @@ struct Cost {
     dispatch_ns: u64,
 }
 
+impl Costs {
+    /// What part of the CPUs' time each probe took since then, percent; the largest first.
+    fn shares_since(&self, last: &Self, trace: &Trace) -> Vec<(u32, f64)> {
+        let elapsed = self.at_ns.saturating_sub(last.at_ns).max(1) as f64 * f64::from(trace.online_cpus());
+        let since =
+            |(probe, cost): (&u32, &Cost)| (*probe, cost.since(last.probes.get(probe).copied().unwrap_or_default()));
+        let spent: Vec<(u32, Cost)> = self.probes.iter().map(since).collect();
+        let mut all = Cost::default();
+        spent.iter().for_each(|(_, cost)| all.add(*cost));
+        let slowness = slowness(all);
+        let mut shares: Vec<(u32, f64)> =
+            spent.iter().map(|(probe, cost)| (*probe, cost.ns(slowness) / elapsed * 100.0)).collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares
+    }
+}
+
 impl Cost {
     fn since(self, before: Self) -> Self {
         Self {
@@ -70,19 +109,24 @@ impl Cost {
     }
 
     fn ns(self, slowness: f64) -> f64 {
-        self.programs_ns as f64 + self.dispatch_ns as f64 * slowness
+        let programs_ns = self.programs_ns.saturating_sub(self.runs.saturating_mul(CLOCK_NS));
+        programs_ns as f64 + self.dispatch_ns as f64 * slowness
     }
 }
 
-/// How much longer everything takes here than where the guesses of dispatch are from, by what throttled firings take:
-/// an emulated CPU needs microseconds for them. `allowed_ns` is what those that were let through may have taken.
-fn slowness(all: Cost, allowed_ns: f64) -> f64 {
-    let throttled_ns = (all.programs_ns as f64 - allowed_ns) / all.runs.max(1) as f64;
-    (throttled_ns / THROTTLED_RUN_NS).max(1.0)
+/// How much longer everything takes here than where the guesses of dispatch are from, by what a throttled firing takes:
+/// an emulated CPU needs microseconds for one. A busy CPU, and the measuring, make some of it on an ordinary one.
+fn slowness(all: Cost) -> f64 {
+    let slow = all.programs_ns as f64 / all.runs.max(1) as f64 / THROTTLED_RUN_NS;
+    if slow < SLOW { 1.0 } else { slow }
 }
 
 /// What a throttled firing takes by the kernel's statistics on an ordinary CPU, most of it their own, ns.
 const THROTTLED_RUN_NS: f64 = 40.0;
+/// A CPU that takes so many times as long is a slow one.
+const SLOW: f64 = 10.0;
+/// What of each run's time is that of the clock that measures it, ns: an empty program reads 35.
+const CLOCK_NS: u64 = 25;
 
 impl BudgetKeeper {
     /// For a trace with a budget.
@@ -93,13 +137,20 @@ impl BudgetKeeper {
 
     /// Whether probes were detached.
     #[must_use]
-    pub fn is_partial(&self) -> bool {
-        !self.detached.is_empty()
+    pub const fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
+    /// What the kernel may still be detaching.
+    #[must_use]
+    pub fn leave(self) -> Vec<Released> {
+        self.released
     }
 
     /// Another budget from now on.
     pub fn set(&mut self, budget: Option<Budget>, trace: &Trace) {
-        self.budget = budget;
+        *self =
+            Self { budget, trial: None, over_since_ns: None, not_before_ns: 0, pause_ns: 0, ..std::mem::take(self) };
         trace.set_budget(budget);
     }
 
@@ -113,51 +164,69 @@ impl BudgetKeeper {
                 say(THROTTLED, trace, one.probe, message, THROTTLED_HELP, face)?;
             }
         }
-        self.second_stage(budget, &sampled, trace, stats, face)
+        let throttled = sampled.iter().fold(0_u64, |sum, one| sum.saturating_add(one.throttled));
+        match self.trial.take() {
+            Some(trial) => self.go_on(trial, (budget, throttled), trace, stats, face),
+            None => {
+                self.compare((budget, throttled), trace, stats);
+                Ok(())
+            }
+        }
     }
 
-    fn second_stage(
+    /// Begins a trial where throttled probes cost more than the budget for a while.
+    fn compare(&mut self, (budget, throttled): (Budget, u64), trace: &mut Trace, stats: &TraceStats) {
+        let grows = self.last.as_ref().map_or(throttled > 0, |last| throttled > last.throttled);
+        if !grows {
+            (self.over_since_ns, self.last) = (None, None);
+            return;
+        }
+        // The kernel's statistics cost something themselves: they are on only where probes are throttled.
+        if !trace.measure() {
+            return;
+        }
+        let now = Costs { at_ns: stats.at_ns, probes: costs(trace, stats), throttled };
+        let Some(last) = self.last.replace(now) else { return };
+        let total =
+            self.last.as_ref().map_or(0.0, |now| now.shares_since(&last, trace).iter().map(|(_, share)| share).sum());
+        // A budget is kept by throttling where that can keep it: with a tenth of its own for what the periods overlap.
+        if total <= budget.percent() * 1.1 + 1.0 {
+            self.over_since_ns = None;
+            return;
+        }
+        let since_ns = stats.at_ns.saturating_sub(*self.over_since_ns.get_or_insert(last.at_ns));
+        let is_much = total > budget.percent() * 3.0;
+        if stats.at_ns >= self.not_before_ns && (is_much || since_ns >= PATIENCE_NS) {
+            trace.turn_all_off();
+            self.trial = Some(Trial { began_ns: stats.at_ns, from: None });
+        }
+    }
+
+    /// Measures what probes cost that are all turned off, then detaches those that cost too much even so, or lets all run.
+    fn go_on(
         &mut self,
-        budget: Budget,
-        sampled: &[Sampled],
+        mut trial: Trial,
+        (budget, throttled): (Budget, u64),
         trace: &mut Trace,
         stats: &TraceStats,
         face: &mut dyn Face,
     ) -> io::Result<()> {
-        let throttled = sampled.iter().fold(0_u64, |sum, one| sum.saturating_add(one.throttled));
-        let grows = self.last.as_ref().map_or(throttled > 0, |last| throttled > last.throttled);
-        if !grows {
-            (self.over_since_ns, self.last) = (None, None);
-            return Ok(());
-        }
-        // The kernel's statistics cost something themselves: they are on only where probes are throttled.
-        if !trace.measure() {
-            return Ok(());
-        }
         let now = Costs { at_ns: stats.at_ns, probes: costs(trace, stats), throttled };
-        let Some(last) = self.last.replace(now) else { return Ok(()) };
-        let Some(now) = &self.last else { return Ok(()) };
-        let elapsed = now.at_ns.saturating_sub(last.at_ns).max(1) as f64 * f64::from(trace.online_cpus());
-        let spent: BTreeMap<u32, Cost> = now
-            .probes
-            .iter()
-            .map(|(probe, cost)| (*probe, cost.since(last.probes.get(probe).copied().unwrap_or_default())))
-            .collect();
-        let mut all = Cost::default();
-        spent.values().for_each(|cost| all.add(*cost));
-        let slowness = slowness(all, elapsed * budget.percent() / 100.0);
-        let share = |cost: &Cost| cost.ns(slowness) / elapsed * 100.0;
-        let mut shares: Vec<(u32, f64)> = spent.iter().map(|(probe, cost)| (*probe, share(cost))).collect();
+        let Some(from) = &trial.from else {
+            let settled = stats.at_ns.saturating_sub(trial.began_ns) >= SETTLING_NS;
+            trial.from = settled.then_some(now);
+            self.trial = Some(trial);
+            return Ok(());
+        };
+        if now.at_ns.saturating_sub(from.at_ns) < MEASURED_NS {
+            self.trial = Some(trial);
+            return Ok(());
+        }
+        let shares = now.shares_since(from, trace);
+        (self.over_since_ns, self.last) = (None, None);
+        self.pause_ns = (self.pause_ns * 2).clamp(FIRST_PAUSE_NS, LONGEST_PAUSE_NS);
+        self.not_before_ns = stats.at_ns.saturating_add(self.pause_ns);
         let mut total: f64 = shares.iter().map(|(_, share)| share).sum();
-        // A budget is kept by throttling where that can keep it: with a tenth of its own for what the periods overlap.
-        if total <= budget.percent() * 1.1 + 1.0 {
-            self.over_since_ns = None;
-            return Ok(());
-        }
-        if stats.at_ns.saturating_sub(*self.over_since_ns.get_or_insert(last.at_ns)) < PATIENCE_NS {
-            return Ok(());
-        }
-        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         for (probe, share) in shares {
             if total <= budget.percent() {
                 break;
@@ -165,6 +234,7 @@ impl BudgetKeeper {
             total -= share;
             self.detach(budget, (probe, share), trace, face)?;
         }
+        trace.set_budget(Some(budget));
         Ok(())
     }
 
@@ -179,14 +249,17 @@ impl BudgetKeeper {
         if links.is_empty() {
             return Ok(());
         }
-        self.detached.insert(probe);
-        // Where no thread can be had it is detached here.
-        if let Ok(thread) = thread::spawn("psc-detach", Rights::Nothing, move || drop(links)) {
-            self.detaching.push(thread);
+        self.is_partial = true;
+        if links.takes_long() {
+            self.released.push(links.release());
+        } else {
+            // Where no thread can be had it is detached here.
+            self.detaching.extend(thread::spawn("psc-detach", Rights::Nothing, move || drop(links)));
         }
+        let after = trace.detached(probe).map_or_else(String::new, |ns| format!(" after {}", seconds(ns)));
         let message = format!(
-            "{} is detached: its firings take {share:.0} % of the CPUs' time even while nothing runs at them, and the \
-             budget is {budget}",
+            "{} is detached{after}: its firings take {share:.0} % of the CPUs' time even while nothing runs at them, and \
+             the budget is {budget}",
             name(trace, probe)
         );
         say(OVER_BUDGET, trace, probe, message, DETACHED_HELP, face)
@@ -195,26 +268,41 @@ impl BudgetKeeper {
     /// Tells how much of each probe's firings the results are of.
     pub fn end(&mut self, trace: &Trace, face: &mut dyn Face) -> io::Result<()> {
         for one in trace.sampled() {
-            if one.throttled == 0 {
+            let detached = trace.detached(one.probe);
+            if one.throttled == 0 && detached.is_none() {
                 continue;
             }
             let maps = trace.maps_of(one.probe);
+            let (name, ran) = (name(trace, one.probe), words::grouped(one.taken));
             let fired = words::grouped(one.taken.saturating_add(one.throttled));
             let of_sample = if maps.is_empty() { String::new() } else { format!(": {} of a sample", are(&maps)) };
-            let message = format!(
-                "{} ran at {} of {fired} firings, to keep its budget{of_sample}, one in {:.*}",
-                name(trace, one.probe),
-                words::grouped(one.taken),
-                if one.factor() < 1.95 { 2 } else { 1 },
-                one.factor()
-            );
-            say(THROTTLED, trace, one.probe, message, "counts and sums are to be multiplied by that", face)?;
+            let digits = if one.factor() < 1.95 { 2 } else { 1 };
+            let factor = format!("one in {:.digits$}", one.factor());
+            match detached {
+                None => {
+                    let message =
+                        format!("{name} ran at {ran} of {fired} firings, to keep its budget{of_sample}, {factor}");
+                    say(THROTTLED, trace, one.probe, message, "counts and sums are to be multiplied by that", face)?;
+                }
+                Some(after_ns) => {
+                    let (after, of) = (seconds(after_ns), seconds(trace.age_ns()));
+                    let message = format!(
+                        "{name} was detached after {after} of {of}: nothing is known of the rest; until then it ran at \
+                         {ran} of {fired} firings{of_sample}, {factor}"
+                    );
+                    say(OVER_BUDGET, trace, one.probe, message, "no factor stands for what came after", face)?;
+                }
+            }
         }
         for thread in self.detaching.drain(..) {
             let _ = thread.join();
         }
         Ok(())
     }
+}
+
+fn seconds(ns: u64) -> String {
+    format!("{:.1} s", ns as f64 / 1e9)
 }
 
 const THROTTLED_HELP: &str = "what it counts is of a sample from here on, and a time from one of its firings to a \
@@ -280,11 +368,12 @@ mod tests {
     #[test]
     fn a_slow_cpu_pays_more_for_dispatch() {
         let cost = |programs_ns| Cost { runs: 1000, programs_ns, dispatch_ns: 150_000 };
-        let is = |cost, allowed_ns, wanted: f64| (slowness(cost, allowed_ns) - wanted).abs() < 1e-9;
-        assert!(is(cost(40_000), 0.0, 1.0));
-        assert!(is(cost(90_000), 50_000.0, 1.0), "what was let through says nothing of the CPU");
-        assert!(is(cost(4_050_000), 50_000.0, 100.0));
-        assert!(is(Cost::default(), 50_000.0, 1.0));
+        let is = |cost, wanted: f64| (slowness(cost) - wanted).abs() < 1e-9;
+        assert!(is(cost(40_000), 1.0));
+        assert!(is(cost(90_000), 1.0), "what is busy is not slow");
+        assert!(is(cost(4_000_000), 100.0));
+        assert!(is(Cost::default(), 1.0));
         assert!((cost(0).ns(100.0) - 15_000_000.0).abs() < 1.0);
+        assert!((cost(65_000).ns(1.0) - 190_000.0).abs() < 1.0, "the clock's own time is no cost of the program");
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Read as _};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use super::records::{Context, Records};
 use crate::engine::decode::{Decoder, Failure, Header};
@@ -24,6 +25,8 @@ use crate::tracer::report::{Face, Report, TextKind};
 /// How many records after the one that prints a map are looked at for one that clears it: what other CPUs report
 /// in between.
 const RECORDS_AHEAD: usize = 256;
+/// Maps are still printed for so long after the end was wanted.
+const LATE: Duration = Duration::from_millis(200);
 
 /// Turns one trace's records into reports.
 #[derive(Debug)]
@@ -35,6 +38,10 @@ pub struct Reporter {
     stopping: Arc<AtomicBool>,
     /// Commands that were not run, and where the last of them stands.
     left_out: Option<(u64, Span)>,
+    /// Since when the end is wanted.
+    stopping_since: Option<Instant>,
+    /// Prints of maps that came too late, and where the last of them stands.
+    not_printed: Option<(u64, Span)>,
     /// Maps that were cleared when they were printed, before the record that says so.
     taken: Vec<MapId>,
     /// Of a D program.
@@ -53,6 +60,8 @@ impl Reporter {
             exit: None,
             stopping: Arc::default(),
             left_out: None,
+            stopping_since: None,
+            not_printed: None,
             taken: Vec::new(),
             records: Records::default(),
         }
@@ -112,6 +121,7 @@ impl Reporter {
                 let value = self.values.first().unwrap_or(&Value::None);
                 face.report(&Report::Value { action: header.action, value })?;
             }
+            ActionKind::PrintMap { .. } | ActionKind::PrintMapEntry { .. } if self.is_late(action.span) => {}
             ActionKind::PrintMap { map, top, div } => {
                 let snapshot = self.snapshot(*map, next.clone(), trace)?;
                 let options = self.options(*top, *div);
@@ -193,6 +203,20 @@ impl Reporter {
 
     fn is_of_an_end_probe(&self, span: Span) -> bool {
         self.probe_at(span).is_some_and(|probe| probe.targets.contains(&Target::End))
+    }
+
+    /// Whether a map would be printed too late; it is counted then. Each print shows the map as it is now: thousands that still
+    /// wait would all show its end.
+    fn is_late(&mut self, span: Span) -> bool {
+        if !self.stopping.load(Ordering::Relaxed) {
+            return false;
+        }
+        let since = *self.stopping_since.get_or_insert_with(Instant::now);
+        let late = since.elapsed() > LATE && !self.is_of_an_end_probe(span);
+        if late {
+            self.not_printed = Some((self.not_printed.map_or(1, |(count, _)| count + 1), span));
+        }
+        late
     }
 
     /// Whether a command comes too late to be run; it is counted then.
@@ -297,6 +321,11 @@ impl Reporter {
         if let Some((count, span)) = self.left_out.take() {
             let commands = if count == 1 { "1 command" } else { &format!("{count} commands") };
             let message = format!("{commands} of system() not run: still waiting when the trace was ended");
+            face.report(&Report::Failed { message: &message, span })?;
+        }
+        if let Some((count, span)) = self.not_printed.take() {
+            let prints = if count == 1 { "1 print" } else { &format!("{count} prints") };
+            let message = format!("{prints} of maps left out: still waiting when the trace was ended");
             face.report(&Report::Failed { message: &message, span })?;
         }
         if self.program.style.records {

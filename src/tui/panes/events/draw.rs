@@ -274,7 +274,8 @@ fn counts(log: &EventLog, state: &State) -> String {
         let _ = write!(out, " · {} older dropped", grouped(store.trimmed_entries()));
     }
     if log.hides_own() {
-        out.push_str(" · without probescope's own");
+        let maps = if state.document.maps.views.is_empty() { "" } else { " (maps count them)" };
+        let _ = write!(out, " · without probescope's own{maps}");
     }
     if !log.follows() {
         let _ = write!(out, " · {} below", grouped(log.below(store) as u64));

@@ -8,7 +8,9 @@ use super::feed::{Reading, maps};
 use super::{FlamePane, draw, keys, place};
 use crate::lang::diagnostic::Severity;
 use crate::model::flame::{FlameTree, NodeId, ROOT, Shape};
+use crate::model::stats::PartialMap;
 use crate::output::export::folded;
+use crate::store::History as _;
 use crate::tui::action::{Action, Events, Go, Pick, Picked};
 use crate::tui::effect::Effect;
 use crate::tui::input::Input;
@@ -68,7 +70,12 @@ fn named(pane: &mut FlamePane, state: &mut State, action: &Action) -> Vec<Effect
         let text = pane.feed.tree().map(|tree| path_text(tree, pane.selected));
         return copy(state, text);
     } else if *action == keys::FOLDED {
-        let text = pane.feed.tree().map(folded::text);
+        let map = pane.feed.map.clone().unwrap_or_default();
+        let reading = pane.feed.reading();
+        let stats =
+            reading.and_then(|reading| state.store.stats_at(reading.trace, state.store.time_at(state.moment.cursor)));
+        let of = stats.and_then(|stats| stats.part(&map).map(PartialMap::sentence));
+        let text = pane.feed.tree().map(|tree| folded::text(tree, of.as_deref()));
         return copy(state, text);
     }
     Vec::new()
