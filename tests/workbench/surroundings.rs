@@ -1,5 +1,7 @@
 //! The workbench in unusual surroundings: terminals that nobody knows, locales without UTF-8, a full disk.
 
+use std::process::Command;
+
 use crate::skip;
 use crate::tmux::{Terminal, cannot_trace, has_tmux};
 
@@ -87,4 +89,33 @@ fn a_recording_from_the_first_trace_on_and_counts_before_it() {
     // A file that can't be made is refused before the screen is taken.
     terminal.run(&format!("{} --record /nowhere/all.psrec", env!("CARGO_BIN_EXE_probescope")));
     terminal.wait_for("cannot create /nowhere/all.psrec");
+}
+
+#[test]
+fn the_last_reading_of_a_recording_is_of_its_last_event() {
+    if !has_tmux() {
+        return;
+    }
+    if let Some(reason) = cannot_trace() {
+        skip::skip(reason);
+        return;
+    }
+    // It fires until the workbench is left, which is when the last events come.
+    let script = "-e 'profile:hz:499 { @n = count(); printf(\"fired %d\\n\", 1); }'";
+    let terminal = Terminal::open("record-last", (140, 30), &format!("--budget none --record last.psrec {script}"));
+    terminal.keys(&["C-s"]);
+    terminal.wait_for("fired 1");
+    terminal.keys(&["C-q"]);
+    terminal.wait_for("to last.psrec");
+    terminal.wait_for("exit code 0");
+    let file = terminal.file("last.psrec").display().to_string();
+    let export = |form: &str| {
+        let made = Command::new(env!("CARGO_BIN_EXE_probescope")).args(["export", "-f", form, &file]).output().unwrap();
+        String::from_utf8(made.stdout).unwrap()
+    };
+    let events = export("events-csv").lines().filter(|line| line.contains(",event,")).count();
+    let maps = export("csv");
+    let counted = maps.lines().find_map(|line| line.strip_prefix("@n,,,")).and_then(|n| n.parse::<usize>().ok());
+    assert!(events > 0);
+    assert_eq!(counted, Some(events), "{maps}");
 }
