@@ -1,69 +1,102 @@
 //! How lengths of time are distributed.
 
-use hdrhistogram::Histogram;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::ser::{SerializeSeq as _, Serializer};
 use serde::{Deserialize, Serialize};
 
-/// Significant decimal digits that are kept: values are known to 1 %.
-const DIGITS: u8 = 2;
 /// Longest time that is told apart: a little over an hour.
 const LONGEST_NS: u64 = 1 << 42;
+/// Each power of two is parted into `2^PARTS_BITS` buckets, so that lengths are known to 1 %.
+const PARTS_BITS: u32 = 7;
+const PARTS: u64 = 1 << PARTS_BITS;
+/// Lengths below this have a bucket each.
+const EXACT: u64 = 2 * PARTS;
 
-/// Counts of lengths to 1 %, for percentiles. Takes memory once something was recorded.
+/// Counts of lengths to 1 %, for percentiles. It takes memory for lengths that occur only: each thread of the machine may have
+/// one, and most have a few lengths.
 #[derive(Clone, Debug, Default)]
-pub struct Distribution(Option<Box<Histogram<u64>>>);
+pub struct Distribution {
+    /// Buckets that are not empty, ascending, with their counts.
+    counts: Vec<(u16, u64)>,
+}
+
+/// The bucket of a length.
+const fn bucket(length_ns: u64) -> u16 {
+    let length = if length_ns < LONGEST_NS { length_ns } else { LONGEST_NS };
+    if length < EXACT {
+        return length as u16;
+    }
+    let shift = u64::BITS - length.leading_zeros() - (PARTS_BITS + 1);
+    (EXACT + (shift as u64 - 1) * PARTS + ((length >> shift) - PARTS)) as u16
+}
+
+/// The longest length of a bucket, ns.
+const fn longest(bucket: u16) -> u64 {
+    let bucket = bucket as u64;
+    if bucket < EXACT {
+        return bucket;
+    }
+    let (power, part) = ((bucket - EXACT) / PARTS + 1, (bucket - EXACT) % PARTS + PARTS);
+    ((part + 1) << power) - 1
+}
 
 impl Distribution {
     /// Counts a length so many times. Lengths over an hour count as one hour.
     pub fn record(&mut self, length_ns: u64, times: u64) {
-        if times == 0 {
-            return;
+        if times > 0 {
+            self.count_in(bucket(length_ns), times);
         }
-        if self.0.is_none() {
-            self.0 = Histogram::new(DIGITS).ok().map(Box::new);
+    }
+
+    fn count_in(&mut self, bucket: u16, times: u64) {
+        match self.counts.binary_search_by_key(&bucket, |(bucket, _)| *bucket) {
+            Ok(at) => self.counts[at].1 = self.counts[at].1.saturating_add(times),
+            Err(at) => self.counts.insert(at, (bucket, times)),
         }
-        if let Some(histogram) = &mut self.0 {
-            // It grows as needed, which `LONGEST_NS` bounds; only a count over 2^64 would fail.
-            let _ = histogram.record_n(length_ns.min(LONGEST_NS), times);
-        }
+    }
+
+    fn count_of(&self, bucket: u16) -> u64 {
+        let at = self.counts.binary_search_by_key(&bucket, |(bucket, _)| *bucket);
+        at.map_or(0, |at| self.counts[at].1)
     }
 
     /// Adds another's counts.
     pub fn add(&mut self, other: &Self) {
-        match (&mut self.0, &other.0) {
-            (Some(mine), Some(other)) => drop(mine.add(&**other)),
-            (None, Some(other)) => self.0 = Some(other.clone()),
-            (_, None) => {}
-        }
+        other.counts.iter().for_each(|(bucket, times)| self.count_in(*bucket, *times));
     }
 
-    /// What was counted since an earlier state of the same distribution.
+    /// What was counted since an earlier state of the same distribution; all of it where the other is none.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let mut rest = self.clone();
-        if let (Some(mine), Some(earlier)) = (&mut rest.0, &earlier.0) {
-            // Fails where the other has what this one lacks: then it is no earlier state.
-            let _ = mine.subtract(&**earlier);
+        let is_earlier = earlier.counts.iter().all(|(bucket, times)| self.count_of(*bucket) >= *times);
+        if !is_earlier {
+            return self.clone();
         }
-        rest
+        let rest = |(bucket, times): &(u16, u64)| (*bucket, times - earlier.count_of(*bucket));
+        Self { counts: self.counts.iter().map(rest).filter(|(_, times)| *times > 0).collect() }
     }
 
     /// How many lengths were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.0.as_ref().map_or(0, |h| h.len())
+        self.counts.iter().fold(0, |sum, (_, times)| sum.saturating_add(*times))
     }
 
     /// The length that `percent` of all do not exceed; `None` when there is none.
     #[must_use]
     pub fn percentile_ns(&self, percent: f64) -> Option<u64> {
-        self.0.as_ref().filter(|h| !h.is_empty()).map(|h| h.value_at_percentile(percent))
+        let wanted = (self.count() as f64 * (percent / 100.0).clamp(0.0, 1.0)).ceil().max(1.0) as u64;
+        let mut seen = 0_u64;
+        let found = self.counts.iter().find(|(_, times)| {
+            seen = seen.saturating_add(*times);
+            seen >= wanted
+        });
+        found.or(self.counts.last()).map(|(bucket, _)| longest(*bucket))
     }
 
     /// The lengths that occur, ascending, each with its count. A length stands for all that are within 1 % of it.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.0.iter().flat_map(|h| h.iter_recorded().map(|v| (v.value_iterated_to(), v.count_at_value())))
+        self.counts.iter().map(|(bucket, times)| (longest(*bucket), *times))
     }
 }
 
@@ -95,18 +128,10 @@ impl<'de> Deserialize<'de> for Distribution {
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Distribution, A::Error> {
-                let mut pairs: Vec<(u64, u64)> = Vec::new();
-                while let Some(pair) = seq.next_element()? {
-                    pairs.push(pair);
+                let mut distribution = Distribution::default();
+                while let Some((length, times)) = seq.next_element()? {
+                    distribution.record(length, times);
                 }
-                // As wide as it has to be at once: growing length by length is most of the work.
-                let longest = pairs.iter().map(|(length, _)| (*length).min(LONGEST_NS)).max();
-                let mut distribution = Distribution(longest.and_then(|longest| {
-                    let mut histogram = Histogram::new_with_bounds(1, longest.max(2), DIGITS).ok()?;
-                    histogram.auto(true);
-                    Some(Box::new(histogram))
-                }));
-                pairs.into_iter().for_each(|(length, times)| distribution.record(length, times));
                 Ok(distribution)
             }
         }
@@ -177,6 +202,26 @@ mod tests {
         assert_eq!(back, distribution);
         assert_eq!(back.count(), 11);
         assert_eq!(serde_json::to_string(&Distribution::default()).unwrap(), "[]");
+    }
+
+    #[test]
+    fn every_length_lies_in_its_bucket() {
+        let lengths = (0..42).flat_map(|power| [(1_u64 << power) - 1, 1 << power, (1 << power) + (1 << power) / 3]);
+        for length in lengths {
+            let end = longest(bucket(length));
+            assert!(end >= length && (end - length) as f64 <= length as f64 * 0.01, "{length}: {end}");
+            assert_eq!(bucket(end), bucket(length));
+            assert!(length == 0 || bucket(length - 1) <= bucket(length));
+        }
+        assert_eq!(bucket(u64::MAX), bucket(LONGEST_NS));
+    }
+
+    #[test]
+    fn only_lengths_that_occur_take_memory() {
+        let mut distribution = Distribution::default();
+        (0..1000).for_each(|_| distribution.record(5_000_000_000, 1));
+        assert_eq!(distribution.counts.len(), 1);
+        assert_eq!(distribution.count(), 1000);
     }
 
     #[test]
