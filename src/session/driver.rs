@@ -6,20 +6,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError};
-use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::update::Ending;
-use crate::engine::detach::Released;
 use crate::engine::drain::{self, Handed};
-use crate::thread::{self, Rights};
 use crate::tracer::report::{Face, Report};
-use crate::tracer::{Control, Delivered, Delivery, Left, Outlet, Running, Sample, Started, TraceId, TracerError};
+use crate::tracer::{Control, Delivered, Delivery, Outlet, Running, Sample, Started, TraceId, TracerError};
 
 mod clock;
+mod leaving;
 
 use clock::Clock;
+use leaving::Leaving;
 
 /// How often it is looked at whether traces are over by themselves, and at their counters.
 const LOOK: Duration = Duration::from_millis(250);
@@ -114,33 +112,6 @@ pub(super) struct Driver<T, P, M> {
     ending: Vec<TraceId>,
     looked: Instant,
     detaching: Vec<Leaving>,
-}
-
-/// What is left of a trace, on its way out.
-struct Leaving {
-    thread: JoinHandle<()>,
-    /// Set when this process holds nothing of it any more: attach points that the kernel may still be detaching then.
-    left: Arc<OnceLock<u32>>,
-}
-
-impl Leaving {
-    /// Lets go in a thread: that may take a while.
-    fn begin(left: Left) -> std::io::Result<Self> {
-        let told = Arc::new(OnceLock::new());
-        let tell = Arc::clone(&told);
-        let work = move || {
-            let released = left.release();
-            let _ = tell.set(released.iter().map(Released::points).sum());
-            released.iter().for_each(Released::wait);
-        };
-        let thread = thread::spawn("psc-detach", Rights::Trace, work)?;
-        Ok(Self { thread, left: told })
-    }
-
-    /// Attach points of it that are still being detached.
-    fn points(&self) -> u32 {
-        if self.thread.is_finished() { 0 } else { self.left.get().copied().unwrap_or(0) }
-    }
 }
 
 #[derive(Default)]
@@ -443,7 +414,7 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
     /// Lets go of a tracer in a thread: detaching may take a while.
     fn detach(&mut self, tracer: T) {
         let left = Box::new(tracer).leave();
-        self.detaching.retain(|leaving| !leaving.thread.is_finished());
+        self.detaching.retain(|leaving| !leaving.is_over());
         // Where no thread can be started what is left is dropped: it is detached all the same.
         self.detaching.extend(Leaving::begin(left));
     }
@@ -491,10 +462,7 @@ impl<T: Running, P: Policy, M> Driver<T, P, M> {
         }
         let leaving = std::mem::take(&mut self.detaching);
         let until = Instant::now() + MOMENT;
-        let holds =
-            |leaving: &Leaving| !leaving.thread.is_finished() && leaving.left.get().is_none_or(|points| *points == 0);
-        let waits = |leaving: &Leaving| !leaving.thread.is_finished() && Instant::now() < until;
-        while leaving.iter().any(|one| holds(one) || waits(one)) {
+        while leaving.iter().any(|one| one.is_held() || (!one.is_over() && Instant::now() < until)) {
             let _ = self.inbox.recv_timeout(Duration::from_millis(5));
         }
         match leaving.iter().map(Leaving::points).sum() {
