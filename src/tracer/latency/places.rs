@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::{LatencyError, Mode, Options, Policy};
+use crate::disk;
 use crate::kernel::Kernel;
 
 /// Refuses CPUs that are not online, and what would leave nothing for the rest of the system.
@@ -38,7 +39,7 @@ pub fn check(options: &Options, kernel: &Kernel) -> Result<(), LatencyError> {
 pub fn hold_dma_latency(us: u32) -> Result<File, LatencyError> {
     const PATH: &str = "/dev/cpu_dma_latency";
     let failed = |source| LatencyError::File { operation: "hold", path: PATH.to_owned(), source };
-    let mut file = File::options().write(true).open(PATH).map_err(failed)?;
+    let mut file = disk::setting(Path::new(PATH)).map_err(failed)?;
     file.write_all(&us.cast_signed().to_ne_bytes()).map_err(failed)?;
     Ok(file)
 }
