@@ -349,8 +349,10 @@ pub const BRAKE_ELAPSED: u32 = 24;
 pub enum BrakeCause {
     /// One firing made too many steps.
     Steps = 1,
-    /// Long firings took nearly all of a CPU's second.
+    /// Long firings took nearly all of a CPU's second, or one alone took too long.
     Second = 2,
+    /// Long firings took nearly all of what a thread got of its CPU.
+    Thread = 3,
 }
 
 /// Where the words of a budget are: the limits at the begin of the area, those of each probe for each CPU.

@@ -39,6 +39,7 @@ impl Trace {
                 let cause = match word(BRAKE_CAUSE) {
                     0 => return None,
                     code if code == BrakeCause::Steps as u64 => BrakeCause::Steps,
+                    code if code == BrakeCause::Thread as u64 => BrakeCause::Thread,
                     _ => BrakeCause::Second,
                 };
                 Some(Braked {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use libbpf_rs::ProgramType;
 use libbpf_rs::libbpf_sys::{BPF_FUNC_override_return, BPF_FUNC_probe_write_user};
 
-use super::btf::Btf;
+use super::btf::{Btf, TypeId};
 use super::target::{KernelFeatures, PermittedHelpers, SessionCall, TargetFacts, TaskOffsets};
 use super::{Feature, Kernel};
 
@@ -124,8 +124,16 @@ fn task_offsets(btf: &Btf) -> Option<TaskOffsets> {
         mm: offset("mm")?,
         comm: offset("comm")?,
         real_parent: offset("real_parent")?,
+        run_delay: run_delay(btf, task),
         btf_id: task.0,
     })
+}
+
+/// Where a task has the time that it waited for a CPU.
+fn run_delay(btf: &Btf, task: TypeId) -> Option<u32> {
+    let info = btf.member(task, "sched_info")?;
+    let delay = btf.member(btf.resolve(info.ty), "run_delay").filter(|m| m.bits == 0)?;
+    Some(info.offset() + delay.offset())
 }
 
 /// TAI minus boot time, ns; 0 when the clock can't be read.

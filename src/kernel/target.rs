@@ -175,6 +175,8 @@ pub struct TaskOffsets {
     pub mm: u32,
     /// `real_parent`.
     pub real_parent: u32,
+    /// `sched_info.run_delay`: how long it waited for a CPU that others had, ns (with `CONFIG_SCHED_INFO`).
+    pub run_delay: Option<u32>,
     /// BTF id of `struct task_struct` in vmlinux.
     pub btf_id: u32,
 }

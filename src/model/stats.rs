@@ -146,6 +146,8 @@ pub enum LossCause {
     Braked,
     /// A probe's firing while it was turned off for the rest of a period, to keep the budget.
     Throttled,
+    /// A loop had more iterations than this kernel allows where it stands: it was ended.
+    LoopCut,
 }
 
 impl LossCause {
@@ -167,7 +169,8 @@ impl LossCause {
             | Self::KretprobeMissed
             | Self::HistoryTrimmed
             | Self::Braked
-            | Self::Throttled => false,
+            | Self::Throttled
+            | Self::LoopCut => false,
         }
     }
 
@@ -190,6 +193,7 @@ impl LossCause {
             Self::KeyAbsent => "key not in the map",
             Self::Braked => "probe turned off by the brake",
             Self::Throttled => "throttled to keep the budget",
+            Self::LoopCut => "loop ended at the most iterations that this kernel allows there",
         }
     }
 }

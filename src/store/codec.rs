@@ -132,12 +132,13 @@ pub const fn cause_code(cause: LossCause) -> u8 {
         LossCause::KeyRefused => 12,
         LossCause::Braked => 13,
         LossCause::Throttled => 14,
+        LossCause::LoopCut => 15,
     }
 }
 
 /// The cause of a number.
 pub fn cause_of(code: u64) -> Option<LossCause> {
-    const CAUSES: [LossCause; 15] = [
+    const CAUSES: [LossCause; 16] = [
         LossCause::RingFull,
         LossCause::MapFull,
         LossCause::ReadFailed,
@@ -153,6 +154,7 @@ pub fn cause_of(code: u64) -> Option<LossCause> {
         LossCause::KeyRefused,
         LossCause::Braked,
         LossCause::Throttled,
+        LossCause::LoopCut,
     ];
     CAUSES.get(usize::try_from(code).ok()?).copied()
 }
@@ -165,6 +167,6 @@ mod tests {
     fn causes_keep_their_numbers() {
         let known: Vec<LossCause> = (0..).map_while(cause_of).collect();
         assert!(known.iter().enumerate().all(|(code, cause)| usize::from(cause_code(*cause)) == code));
-        assert_eq!(known.len(), 15);
+        assert_eq!(known.len(), 16);
     }
 }

@@ -303,7 +303,8 @@ impl Running for RunningScript {
         face.flush()?;
         self.child.terminate();
         let code = self.reporter.exit_code().unwrap_or(0);
-        Ok(if code == 0 && (self.partial.is_partial() || self.budget.is_partial()) { PARTIAL_EXIT } else { code })
+        let partial = self.partial.is_partial() || self.budget.is_partial() || self.losses.has_cut_loops();
+        Ok(if code == 0 && partial { PARTIAL_EXIT } else { code })
     }
 
     fn leave(self: Box<Self>) -> Left {

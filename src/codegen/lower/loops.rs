@@ -14,28 +14,44 @@ pub mod counted;
 pub mod explored;
 pub mod hot_loop_lint;
 pub mod iterator;
+pub mod rounds;
 pub mod steps;
 pub mod strategy;
 
-use crate::codegen::builder::{FunctionBuilder, flow, purpose};
+use crate::codegen::builder::{FunctionBuilder, purpose};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Point, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId};
 use crate::lang::types::Type;
+use crate::model::stats::LossCause;
 
 use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::{LoopTargets, Lowerer};
-use crate::codegen::lower::loops::strategy::{LoopStrategy, MOST_ITERATIONS, PLAIN_ITERATIONS, constant_trip_count};
+use crate::codegen::lower::loops::rounds::{IteratorRounds, can_nest, range_may_exceed};
+use crate::codegen::lower::loops::strategy::{
+    LoopStrategy, MOST_IN_ROUNDS, MOST_ITERATIONS, PLAIN_ITERATIONS, constant_trip_count,
+};
 use crate::codegen::lower::object::ObjectBuilder;
 use crate::codegen::lower::programs::brake;
 use crate::codegen::lower::{marks, numbers};
 
 /// Helper that starts a loop, with the map in r1 for maps.
 pub enum Over<'a> {
-    Range { local: LocalId, start: Operand, iterations: Vreg },
-    Map { local: LocalId, map: MapId },
-    While(&'a Expr),
+    Range {
+        local: LocalId,
+        start: Operand,
+        iterations: Vreg,
+    },
+    Map {
+        local: LocalId,
+        map: MapId,
+    },
+    /// The loop is cut at what the kernel allows where it can't go on in rounds and may have more.
+    While {
+        condition: &'a Expr,
+        is_cut: bool,
+    },
 }
 
 impl Lowerer<'_, '_> {
@@ -72,12 +88,14 @@ pub fn for_range<'a>(
         }
         LoopStrategy::Unrolled { iterations } => unrolled_range(l, local, first, iterations, body),
         LoopStrategy::Iterator => {
-            let iterations = iterations(l, first, last)?;
+            let goes_on = range_may_exceed(start, end);
+            let iterations = iterations(l, (first, last), goes_on, span)?;
             let first = l.function.builder.copy(first);
-            iterator_loop(l, iterations.into(), None, body, |l, number| {
+            iterator_loop(l, (iterations.into(), goes_on), None, body, |l, number, before| {
                 let b = &mut l.function.builder;
                 let index = memory::load(b, Addr::new(Base::Reg(number), 0), 4, true);
                 let value = b.add(first, index);
+                let value = before.map_or(value, |before| b.add(value, before));
                 l.variables.write(&mut l.function, local, value.into());
             })?;
             marks::end_counter(l, local);
@@ -85,8 +103,9 @@ pub fn for_range<'a>(
             Ok(())
         }
         LoopStrategy::Callback => {
-            let iterations = iterations(l, first, last)?;
-            callback::callback_loop(l, &Over::Range { local, start: first, iterations }, body, span)
+            let goes_on = range_may_exceed(start, end) && can_nest(l, None, body);
+            let iterations = iterations(l, (first, last), goes_on, span)?;
+            callback::callback_loop(l, &Over::Range { local, start: first, iterations }, goes_on, body, span)
         }
         LoopStrategy::None if constant_trip_count(start, end).is_some_and(|n| n <= PLAIN_ITERATIONS) => {
             let error = CodegenError::unsupported(span, "a loop with so much in it", "bpf_loop (Linux 5.17)");
@@ -100,8 +119,15 @@ pub fn for_range<'a>(
     }
 }
 
-/// `end - start`, 0 when negative, at most what the kernel allows.
-fn iterations(l: &mut Lowerer<'_, '_>, first: Operand, last: Operand) -> Result<Vreg, CodegenError> {
+/// `end - start`, 0 when negative, at most what the kernel allows: of one loop, or of many where it goes on in rounds.
+/// Iterations beyond that are counted as a loss.
+fn iterations(
+    l: &mut Lowerer<'_, '_>,
+    (first, last): (Operand, Operand),
+    goes_on: bool,
+    span: Span,
+) -> Result<Vreg, CodegenError> {
+    let most = if goes_on { MOST_IN_ROUNDS } else { MOST_ITERATIONS };
     let b = &mut l.function.builder;
     let iterations = b.new_vreg();
     b.copy_into(iterations, 0);
@@ -110,10 +136,11 @@ fn iterations(l: &mut Lowerer<'_, '_>, first: Operand, last: Operand) -> Result<
     l.when(Cond::SLt, first_.into(), last, |l| {
         let difference = l.function.builder.sub(last, first_);
         l.function.builder.copy_into(iterations, difference);
-        flow::when(&mut l.function.builder, Cond::Gt, iterations, MOST_ITERATIONS, |b| {
-            b.copy_into(iterations, MOST_ITERATIONS);
-        });
-        Ok(())
+        l.when(Cond::Gt, iterations.into(), most.into(), |l| {
+            l.count_loss(LossCause::LoopCut, None, span);
+            l.function.builder.copy_into(iterations, most);
+            Ok(())
+        })
     })?;
     let iterations = marks::joined(l, iterations.into(), &Type::I64);
     Ok(l.function.builder.in_register(iterations))
@@ -225,32 +252,36 @@ fn plain_loop<'a>(
     Ok(())
 }
 
-/// The body once for each number of the kernel's iterator, as long as the condition holds. `begin` is what an iteration
-/// begins with; it gets the address of its number.
+/// The body once for each number of the kernel's iterator, as long as the condition holds: so many times, in rounds
+/// where that may be more than one iterator has. `begin` is what an iteration begins with; it gets the address of its
+/// number, and how many iterations the rounds before had.
 fn iterator_loop<'a>(
     l: &mut Lowerer<'_, 'a>,
-    iterations: Operand,
+    (iterations, goes_on): (Operand, bool),
     condition: Option<&'a Expr>,
     body: &'a Block,
-    begin: impl FnOnce(&mut Lowerer<'_, 'a>, Vreg),
+    begin: impl FnOnce(&mut Lowerer<'_, 'a>, Vreg, Option<Vreg>),
 ) -> Result<(), CodegenError> {
     let constants = marks::constants_by_iteration(l, condition, body);
-    let slot = iterator::open_numbers(&mut l.function, 0.into(), iterations);
+    marks::end_locals_of(l, Point::LoopStart, body);
+    let alone = l.iterators.is_empty();
+    let rounds = goes_on.then(|| IteratorRounds::begin(l, iterations));
+    let slot = iterator::open_numbers(&mut l.function, 0.into(), rounds.map_or(iterations, |rounds| rounds.iterations));
     let b = &mut l.function.builder;
     let [again, head, iteration, start] = b.new_blocks();
     let condition = condition.map(|c| (c, b.new_block()));
     let done = b.new_block();
-    marks::end_locals_of(l, Point::LoopStart, body);
+    let over = rounds.map_or(done, |_| b.new_block());
     l.function.builder.jump(again);
     l.function.builder.switch_to(head);
     let given = l.function.given();
     let b = &mut l.function.builder;
     let number = iterator::next_number(b, slot);
-    b.branch(Cond::Ne, number, 0, iteration, done);
+    b.branch(Cond::Ne, number, 0, iteration, over);
     b.switch_to(start);
-    begin(l, number);
+    begin(l, number, rounds.map(|rounds| rounds.before));
     l.iterators.push(slot);
-    brake::count_step(l, (condition.map(|(c, _)| c), body), Some(number), done);
+    brake::count_step(l, (condition.map(|(c, _)| c), body), alone.then_some(number), done);
     if let Some((c, inside)) = condition {
         test_condition(l, c, inside, done)?;
     }
@@ -259,8 +290,16 @@ fn iterator_loop<'a>(
     l.iterators.pop();
     l.function.builder.jump(head);
     enter_iteration(l.object, &mut l.function.builder, iteration, start, again);
+    if let Some(rounds) = rounds {
+        l.function.builder.switch_to(over);
+        iterator::close_numbers(&mut l.function.builder, slot);
+        l.function.builder.jump(rounds.head);
+    }
     l.function.builder.switch_to(done);
     iterator::end_numbers(&mut l.function, slot);
+    if let Some(rounds) = rounds {
+        rounds.end(l);
+    }
     Ok(())
 }
 
@@ -293,10 +332,17 @@ fn enter_iteration(
 }
 
 /// `while` in iterations of the numeric iterator: what the verifier can't foresee the end of, it need not
-/// follow to the end. Iterations end at what the kernel allows.
-pub fn while_iterator<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
+/// follow to the end. `most` is how many iterations it has, where that is known.
+pub fn while_iterator<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    most: Option<u64>,
+    c: &'a Expr,
+    body: &'a Block,
+) -> Result<(), CodegenError> {
     marks::mark_changed(l, body);
-    iterator_loop(l, MOST_ITERATIONS.into(), Some(c), body, |_, _| ())?;
+    let goes_on = most.is_none_or(|most| most > MOST_ITERATIONS as u64);
+    let iterations = if goes_on { MOST_IN_ROUNDS } else { MOST_ITERATIONS };
+    iterator_loop(l, (iterations.into(), goes_on), Some(c), body, |_, _, _| ())?;
     marks::end_loop(l, body);
     Ok(())
 }

@@ -77,7 +77,7 @@ pub const CLAIM_SLOTS: u32 = 4;
 /// Bytes before the working memory of a guarded slot, for its claim word.
 pub const GUARD_BYTES: u32 = 8;
 /// Bytes behind it for the words of a brake, where a program has one.
-const BRAKE_BYTES: u32 = 24;
+const BRAKE_BYTES: u32 = 32;
 
 /// A piece of the scratch section: for each CPU, one or more slots of working memory.
 #[derive(Clone, Copy, Debug)]

@@ -176,16 +176,17 @@ fn while_loop<'a>(
 ) -> Result<(), CodegenError> {
     l.known.invalidate_all();
     let strategy = while_strategy(l.object.cost_context(), before, c, body);
+    let most = counted::iterations(before, c, body);
     match strategy {
-        LoopStrategy::Iterator => return loops::while_iterator(l, c, body),
-        LoopStrategy::Callback => return callback::while_callback(l, c, body),
+        LoopStrategy::Iterator => return loops::while_iterator(l, most, c, body),
+        LoopStrategy::Callback => return callback::while_callback(l, most, c, body),
         LoopStrategy::Unrolled { iterations } => return loops::unrolled_while(l, iterations, c, body),
         LoopStrategy::Plain { iterations } => {
             bounded_loop_lint::warn_of_iterations(l.object, Some(iterations), body, c.span);
             brake::add_steps(l, iterations, Some(c), body);
         }
         LoopStrategy::None => {
-            bounded_loop_lint::warn_of_iterations(l.object, counted::iterations(before, c, body), body, c.span);
+            bounded_loop_lint::warn_of_iterations(l.object, most, body, c.span);
             brake::look_before_loop(l);
         }
     }

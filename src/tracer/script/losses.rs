@@ -27,6 +27,11 @@ impl LossTeller {
         Ok(())
     }
 
+    /// Whether loops were ended that had more to do.
+    pub fn has_cut_loops(&self) -> bool {
+        self.told.keys().any(|(cause, _)| *cause == LossCause::LoopCut)
+    }
+
     /// What grew, added up by cause and place: a wildcard's probes share their place in the script.
     fn grown(&mut self, losses: Vec<Loss>) -> Vec<(Loss, u64)> {
         let mut sums: BTreeMap<(LossCause, (u32, u32)), Loss> = BTreeMap::new();

@@ -56,9 +56,11 @@ fn diagnostic(braked: &Braked, more: usize) -> Diagnostic {
         BrakeCause::Second if braked.took_ns >= braked.elapsed_ns => {
             format!("one firing took {ms} ms, {steps} steps in its loops")
         }
-        BrakeCause::Second => {
-            let percent = braked.took_ns.saturating_mul(100) / braked.elapsed_ns.max(1);
-            format!("it took {percent} % of a CPU's time, {steps} steps a firing in its loops")
+        BrakeCause::Second | BrakeCause::Thread => {
+            let percent = (braked.took_ns.saturating_mul(100) / braked.elapsed_ns.max(1)).min(100);
+            let whose =
+                if braked.cause == BrakeCause::Second { "a CPU's time" } else { "what a thread got of its CPU" };
+            format!("it took {percent} % of {whose}, {steps} steps a firing in its loops")
         }
     };
     let others = if more == 0 { String::new() } else { format!(" (and {more} more of its places)") };

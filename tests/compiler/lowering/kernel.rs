@@ -206,7 +206,8 @@ impl Loaded {
 
 /// Offsets that make `ppid` compile; the values are of no kernel.
 pub fn with_task(facts: TargetFacts) -> TargetFacts {
-    let task_offsets = Some(TaskOffsets { pid: 8, tgid: 12, comm: 16, mm: 40, real_parent: 32, btf_id: 1 });
+    let task_offsets =
+        Some(TaskOffsets { pid: 8, tgid: 12, comm: 16, mm: 40, real_parent: 32, run_delay: None, btf_id: 1 });
     let features = KernelFeatures { task_offsets, ..facts.features().clone() };
     facts.with_features(move || features)
 }

@@ -1,12 +1,14 @@
 //! Loops whose body is a function that the kernel calls: `bpf_loop`, and `bpf_for_each_map_elem` for maps.
 
-use super::strategy::MOST_ITERATIONS;
+use super::rounds::{CallbackRounds, can_nest};
+use super::strategy::{MOST_IN_ROUNDS, MOST_ITERATIONS};
 use super::{Over, test_condition};
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Cond, FuncId, Linkage, Point, Vreg};
+use crate::codegen::ir::{BlockId, Cond, FuncId, Linkage, Operand, Point, Vreg};
 use crate::lang::source::Span;
 use crate::lang::typed::{Block, Expr, LocalId, MapId, tuple_layout};
 use crate::lang::types::Type;
+use crate::model::stats::LossCause;
 
 use crate::codegen::lower::addr::{Addr, Base, memory};
 use crate::codegen::lower::function::{FRAME_RETURNED, FunctionState, LoopTargets, Lowerer, Role};
@@ -29,55 +31,60 @@ pub fn for_map<'a>(
         return Err(CodegenError::unsupported(span, "a loop over a map", "bpf_for_each_map_elem (Linux 5.13)"));
     }
     marks::mark_changed(l, body);
-    callback_loop(l, &Over::Map { local, map }, body, span)
+    callback_loop(l, &Over::Map { local, map }, false, body, span)
 }
 
-/// `while` in iterations of `bpf_loop`, which end at what the kernel allows.
-pub fn while_callback<'a>(l: &mut Lowerer<'_, 'a>, c: &'a Expr, body: &'a Block) -> Result<(), CodegenError> {
+/// `while` in iterations of `bpf_loop`; `most` is how many it has, where that is known.
+pub fn while_callback<'a>(
+    l: &mut Lowerer<'_, 'a>,
+    most: Option<u64>,
+    c: &'a Expr,
+    body: &'a Block,
+) -> Result<(), CodegenError> {
     marks::mark_changed(l, body);
-    callback_loop(l, &Over::While(c), body, c.span)
+    let exceeds = most.is_none_or(|most| most > MOST_ITERATIONS as u64);
+    let goes_on = exceeds && can_nest(l, Some(c), body);
+    callback_loop(l, &Over::While { condition: c, is_cut: exceeds && !goes_on }, goes_on, body, c.span)
 }
 
+/// A loop by callbacks; in rounds, where it goes on beyond what the kernel allows of one.
 pub fn callback_loop<'a>(
     l: &mut Lowerer<'_, 'a>,
     over: &Over<'a>,
+    goes_on: bool,
     body: &'a Block,
     span: Span,
 ) -> Result<(), CodegenError> {
+    let rounds = goes_on.then(|| CallbackRounds::reserve(l));
     let frame = l.variables.frame(&mut l.function, 0);
     // The callback takes the base of the working memory from the frame.
     if l.function.role == Role::Program {
         l.function.scratch();
     }
     let id = l.object.reserve_function();
-    let frame_pointer = memory::pointer(&mut l.function.builder, frame);
-    let function = l.function.builder.address(id);
     match over {
         Over::Range { local, start, iterations } => {
             // The first number travels in the loop variable itself.
             l.variables.write(&mut l.function, *local, *start);
             marks::mark_frame(l);
-            l.function
-                .builder
-                .call_void(h::LOOP, &[(*iterations).into(), function.into(), frame_pointer.into(), 0.into()]);
+            call_loop(l, (*iterations).into(), (id, rounds), span);
         }
-        Over::While(_) => {
+        Over::While { .. } => {
             marks::mark_frame(l);
-            let args = [MOST_ITERATIONS.into(), function.into(), frame_pointer.into(), 0.into()];
-            l.function.builder.call_void(h::LOOP, &args);
+            let most = if goes_on { MOST_IN_ROUNDS } else { MOST_ITERATIONS };
+            call_loop(l, most.into(), (id, rounds), span);
         }
         Over::Map { map, .. } => {
             let Some(bpf) = l.object.keyed_map(*map) else {
                 return l.internal(span, "a loop over a scalar map");
             };
             marks::mark_frame(l);
-            let handle = l.function.builder.address(bpf);
-            l.function
-                .builder
-                .call_void(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), frame_pointer.into(), 0.into()]);
+            let b = &mut l.function.builder;
+            let (frame, function, handle) = (memory::pointer(b, frame), b.address(id), b.address(bpf));
+            b.call_void(h::FOR_EACH_MAP_ELEM, &[handle.into(), function.into(), frame.into(), 0.into()]);
         }
     }
-    callback(l, id, over, body, span)?;
+    callback(l, (id, rounds), over, body, span)?;
     if let Over::Range { local, .. } = over {
         marks::end_counter(l, *local);
     }
@@ -91,16 +98,27 @@ pub fn callback_loop<'a>(
     })
 }
 
+/// Calls a loop's body so many times.
+fn call_loop(l: &mut Lowerer<'_, '_>, iterations: Operand, (id, rounds): (FuncId, Option<CallbackRounds>), span: Span) {
+    if let Some(rounds) = rounds {
+        return rounds.call(l, iterations, id, span);
+    }
+    let frame = l.variables.frame(&mut l.function, 0);
+    let b = &mut l.function.builder;
+    let (frame, function) = (memory::pointer(b, frame), b.address(id));
+    b.call_void(h::LOOP, &[iterations, function.into(), frame.into(), 0.into()]);
+}
+
 fn callback<'a>(
     l: &mut Lowerer<'_, 'a>,
-    id: FuncId,
+    (id, rounds): (FuncId, Option<CallbackRounds>),
     over: &Over<'a>,
     body: &'a Block,
     span: Span,
 ) -> Result<(), CodegenError> {
     // bpf_loop: (index, frame); bpf_for_each_map_elem: (map, key, value, frame).
     let (parameters, frame) = match over {
-        Over::Range { .. } | Over::While(_) => (2, Vreg(1)),
+        Over::Range { .. } | Over::While { .. } => (2, Vreg(1)),
         Over::Map { .. } => (4, Vreg(3)),
     };
     let region = l.function.region;
@@ -116,14 +134,17 @@ fn callback<'a>(
     l.function.loops.push(LoopTargets { on_break: stop, on_continue: next });
     l.function.builder.function_mut().is_loop_body = true;
     l.function.builder.function_mut().has_explored_loop = l.has_explored_loop;
-    let condition = if let Over::While(c) = over { Some(*c) } else { None };
+    let condition = if let Over::While { condition, .. } = over { Some(*condition) } else { None };
     let constants = marks::constants_by_iteration(l, condition, body);
     marks::mark_numbers(l, Point::CallbackStart, &constants);
     match over {
         Over::Map { local, map } => element_variable(l, *local, *map, span)?,
-        Over::While(c) => {
+        Over::While { condition, is_cut } => {
             let inside = l.function.builder.new_block();
-            test_condition(l, c, inside, stop)?;
+            test_condition(l, condition, inside, stop)?;
+            if *is_cut {
+                cut_last(l, stop, span);
+            }
         }
         Over::Range { .. } => {}
     }
@@ -140,6 +161,9 @@ fn callback<'a>(
     l.function.builder.ret(0);
     l.function.builder.switch_to(stop);
     marks::end_left_locals(l, Point::Join, body);
+    if let Some(rounds) = rounds {
+        rounds.note_end(&mut l.function.builder, frame);
+    }
     l.function.builder.ret(1);
     l.scratch_next = outer_scratch;
     l.callbacks -= 1;
@@ -147,6 +171,17 @@ fn callback<'a>(
     let made = std::mem::replace(&mut l.function, outer);
     Lowerer::hand_over(l.object, made, l.probe_index, span);
     Ok(())
+}
+
+/// Ends a loop whose condition still holds in the last iteration that the kernel allows: a loss.
+fn cut_last(l: &mut Lowerer<'_, '_>, stop: BlockId, span: Span) {
+    let b = &mut l.function.builder;
+    let [cut, go_on] = b.new_blocks();
+    b.branch(Cond::Eq, Vreg(0), MOST_ITERATIONS - 1, cut, go_on);
+    b.switch_to(cut);
+    l.count_loss(LossCause::LoopCut, None, span);
+    l.function.builder.jump(stop);
+    l.function.builder.switch_to(go_on);
 }
 
 /// Fills the loop variable of a loop over a map: a tuple of key and value.

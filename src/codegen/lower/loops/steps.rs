@@ -2,7 +2,7 @@
 
 use crate::codegen::lower::loops::cost::{CostContext, sum};
 use crate::codegen::lower::loops::counted;
-use crate::codegen::lower::loops::strategy::MOST_ITERATIONS;
+use crate::codegen::lower::loops::strategy::MOST_IN_ROUNDS;
 use crate::lang::typed::{Block, Expr, ExprKind, Intrinsic, Probe, Statement, StatementKind};
 
 /// Walking a stack takes as long as so many other calls.
@@ -53,7 +53,7 @@ fn of_statement(context: CostContext<'_>, s: &Statement, before: &[Statement]) -
         StatementKind::ForRange { start, end, body, .. } => {
             let constant = start.as_int().zip(end.as_int());
             let iterations =
-                |(start, end): (u64, u64)| (end as i64).saturating_sub(start as i64).clamp(0, MOST_ITERATIONS) as u64;
+                |(start, end): (u64, u64)| (end as i64).saturating_sub(start as i64).clamp(0, MOST_IN_ROUNDS) as u64;
             loops(constant.map_or(context.unknown, iterations), None, body)
         }
         StatementKind::ForMap { map, body, .. } => {

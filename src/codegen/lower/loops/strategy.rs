@@ -13,6 +13,8 @@ const MOST_FOLLOWED: u64 = 200_000;
 pub const UNROLLED_WEIGHT: u64 = 8 << 10;
 /// Iterations that `bpf_loop` and the numeric iterator allow (`BPF_MAX_LOOPS`).
 pub const MOST_ITERATIONS: i64 = 8 << 20;
+/// Iterations of as many loops one after the other: at a nanosecond each, most of a day of a CPU that does nothing else.
+pub const MOST_IN_ROUNDS: i64 = MOST_ITERATIONS * MOST_ITERATIONS;
 
 /// Iterations of a range whose bounds are constants.
 pub fn constant_trip_count(start: &Expr, end: &Expr) -> Option<i64> {

@@ -1,30 +1,33 @@
 //! The brake: a program whose loops take a CPU away is turned off from inside.
 //!
 //! Firings count steps (iterations of loops, and the calls in them) in their working memory. A firing of many reads the
-//! clock, once in between and once at its end, and adds what it took to its CPU's second; a firing of a great many looks
-//! at the clock again from time to time. Programs whose loops can't make many steps have nothing of this.
+//! clock, once in between and once at its end, and adds what it took to its CPU's second and to its thread's time
+//! ([`share`]); a firing of a great many looks at the clock again from time to time. Programs whose loops can't make many
+//! steps have nothing of this.
 //!
 //! The words of a firing are zero between firings: those that counted clear them at their end, and so those whose loops
 //! are short write nothing. They are at the begin of a region, the same for all programs that use it.
 //!
 //! Time alone never decides: an emulated CPU, or one whose time is stolen, takes long for little.
 
+mod share;
+
 use crate::codegen::artifact::{BRAKE_CAUSE, BRAKE_ELAPSED, BRAKE_NS, BRAKE_STEPS, BrakeCause, BrakeSpec, ProgramKind};
 use crate::codegen::builder::{FunctionBuilder, flow};
-use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Size, Vreg};
+use crate::codegen::ir::{Alu, BlockId, Cond, Size, Vreg};
 use crate::lang::typed::{Block, Expr};
 use crate::model::stats::LossCause;
 use crate::model::target::Target;
 use crate::probe::name::target_name;
 
 use crate::codegen::lower::function::{FunctionState, Lowerer};
+use crate::codegen::lower::layout;
 use crate::codegen::lower::layout::{BRAKE, CACHE_LINE};
 use crate::codegen::lower::loops::steps;
 use crate::codegen::lower::object::{self, ObjectBuilder};
 use crate::codegen::lower::programs::branchless::{all_if_zero, at_least, choose};
 use crate::codegen::lower::programs::firing::{Bound, Brake};
 use crate::codegen::lower::programs::refusal;
-use crate::codegen::lower::{helpers as h, layout};
 
 /// Steps from which on a firing looks at the clock.
 const FIRST_LOOK: i64 = LONG / 2;
@@ -42,26 +45,31 @@ const MOST_STEPS: i64 = 16 << 20;
 const FROM_STEPS: i64 = 2 << 20;
 /// Most that one firing takes, ns.
 const MOST_NS: i64 = 900_000_000;
+/// Most that a program takes that runs once, ns: nothing else runs on its CPU meanwhile. Kernels complain of 20 seconds
+/// (`watchdog_thresh`, kernel/watchdog.c; `rcu_cpu_stall_timeout`).
+const MOST_NS_ONCE: i64 = 3_000_000_000;
 const SECOND_NS: i64 = 1_000_000_000;
 /// The part of a second that is too much for long firings.
-const MOST_TENTHS: i64 = 9;
+const LONG_TENTHS: i64 = 9;
 /// The part that is too much for very long ones.
-const MOST_TENTHS_OF_VERY_LONG: i64 = 5;
+const VERY_LONG_TENTHS: i64 = 5;
 
 /// Words in a firing's working memory: steps so far; at how many the clock is looked at next, less [`FIRST_LOOK`]; when
-/// it was first.
+/// it was first, by the thread's clock; what is read of the thread, which is anything between firings.
 const STEPS: i16 = 0;
 const NEXT: i16 = 8;
 const BEGAN: i16 = 16;
+const WAITED: i16 = 24;
 /// What is in [`NEXT`] once the brake has gone off: every iteration looks.
 const ALWAYS: i64 = -FIRST_LOOK;
 
-/// Words of a CPU's second: when it began, and what long firings took of it.
-const WINDOW_BEGAN: i16 = 0;
-const WINDOW_NS: i16 = 8;
-
-/// Bytes of one program's words and its CPUs' seconds.
+/// Bytes of one program's words, its CPUs' seconds and its threads' times.
 pub fn stride(object: &ObjectBuilder<'_>) -> u32 {
+    threads_at(object) + share::THREADS_BYTES
+}
+
+/// Offset of the threads' times in a program's words.
+fn threads_at(object: &ObjectBuilder<'_>) -> u32 {
     CACHE_LINE * (1 + layout::cpu_slots(object.facts))
 }
 
@@ -163,13 +171,13 @@ pub fn look_before_loop(l: &mut Lowerer<'_, '_>) {
         let words = l.function.scratch();
         let b = &mut l.function.builder;
         advance(b, brake, words, 1);
-        note_time(b, brake, words);
+        note_time(l.object, b, brake, words);
     }
 }
 
-/// Reads the clock, and keeps the first time of a firing; gives both.
-fn note_time(b: &mut FunctionBuilder, brake: Brake, words: Vreg) -> (Vreg, Vreg) {
-    let now = b.call(h::KTIME_GET_NS, &[]);
+/// Reads the thread's clock, and keeps the first time of a firing; gives both.
+fn note_time(object: &ObjectBuilder<'_>, b: &mut FunctionBuilder, brake: Brake, words: Vreg) -> (Vreg, Vreg) {
+    let now = share::read_clocks(object, b, brake, words, WAITED).own;
     let began = b.load(words, brake.at(BEGAN), Size::B8);
     let first = all_if_zero(b, began);
     let began = choose(b, first, now, began);
@@ -179,7 +187,7 @@ fn note_time(b: &mut FunctionBuilder, brake: Brake, words: Vreg) -> (Vreg, Vreg)
 
 /// Counts an iteration, and ends the loop where it is one too many.
 ///
-/// `number` is where the kernel keeps the number of this iteration, from 0 on. By it a loop that is in no other one, and
+/// `number` is where the kernel keeps the number of this iteration, from 0 on, where no other iterator is open. By it a loop that is in no other one, and
 /// has none in it, tells every so many iterations from the others, which do nothing: what is left uncounted at the end is
 /// less than those.
 pub fn count_step(
@@ -190,7 +198,7 @@ pub fn count_step(
 ) {
     let Some(brake) = l.brake else { return };
     let weight = steps::of_iteration(l.object.cost_context(), condition, body).min(LOOK_EVERY as u64) as i64;
-    let alone = l.callbacks == 0 && l.inline.is_empty() && l.function.loops.is_empty() && l.iterators.len() <= 1;
+    let alone = l.callbacks == 0 && l.inline.is_empty() && l.function.loops.is_empty();
     let number = number.filter(|_| alone && !steps::has_loops(l.object.cost_context(), condition, body));
     let span = l.function.builder.span();
     let spec = &mut l.object.brakes[brake.index];
@@ -237,7 +245,7 @@ fn look_at_clock(
     on_break: BlockId,
 ) {
     let section = object.section(BRAKE);
-    let (now, began) = note_time(b, brake, words);
+    let (now, began) = note_time(object, b, brake, words);
     // Read again: it would take a register all through the loop.
     let steps = b.load(words, brake.at(STEPS), Size::B8);
     let next = b.add(steps, LOOK_EVERY - FIRST_LOOK);
@@ -245,7 +253,8 @@ fn look_at_clock(
     let took = b.sub(now, began);
     let too_many = matches!(brake.bound, Bound::Both | Bound::Steps).then(|| at_least(b, steps, MOST_STEPS));
     let too_long = (brake.bound != Bound::Steps).then(|| {
-        let (many, long) = (at_least(b, steps, FROM_STEPS), at_least(b, took, MOST_NS));
+        let most = if brake.bound == Bound::Firing { MOST_NS_ONCE } else { MOST_NS };
+        let (many, long) = (at_least(b, steps, FROM_STEPS), at_least(b, took, most));
         b.and(many, long)
     });
     let cause = match too_many {
@@ -287,7 +296,8 @@ pub fn leave_when_braked(l: &mut Lowerer<'_, '_>) {
     l.function.builder.switch_to(go_on);
 }
 
-/// Clears the words of a firing that counted, and adds what a long one took to its CPU's second; goes on in a new block.
+/// Clears the words of a firing that counted, and adds what a long one took to its CPU's second and its thread's time; goes
+/// on in a new block.
 pub fn finish_firing(object: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     let (Some(brake), Some(words), Some(cpu)) = (f.brake, f.scratch.vreg, f.cpu.vreg) else { return };
     let section = object.section(BRAKE);
@@ -307,40 +317,25 @@ pub fn finish_firing(object: &mut ObjectBuilder<'_>, f: &mut FunctionState) {
     }
     flow::require(b, Cond::Ge, steps, LONG, done);
     flow::require(b, Cond::Ne, began, 0, done);
-    let now = b.call(h::KTIME_GET_NS, &[]);
+    let clocks = share::read_clocks(object, b, brake, words, WAITED);
     // The clock was first read after some steps, which took as long as the others.
-    let took = b.sub(now, began);
+    let took = b.sub(clocks.own, began);
     let product = b.mul(took, steps);
     let measured = b.sub(steps, FIRST_LOOK);
     let took = b.alu(Alu::Div, product, measured);
+    let head = b.address(section.at(brake.head));
+    let taken = share::Taken { clocks, steps, took, head };
     let index = b.and(cpu, i64::from(slots - 1));
     let offset = b.mul(index, i64::from(CACHE_LINE));
     let base = b.address(section.at(brake.head + CACHE_LINE));
     let window = b.add(base, offset);
-    let since = b.load(window, WINDOW_BEGAN, Size::B8);
-    let fresh = all_if_zero(b, since);
-    let since = choose(b, fresh, began, since);
-    b.store(window, WINDOW_BEGAN, Size::B8, since);
-    let sum = b.load(window, WINDOW_NS, Size::B8);
-    let sum = b.add(sum, took);
-    b.store(window, WINDOW_NS, Size::B8, sum);
-    let elapsed = b.sub(now, since);
-    flow::require(b, Cond::Ge, elapsed, SECOND_NS, done);
-    b.store(window, WINDOW_BEGAN, Size::B8, now);
-    b.store(window, WINDOW_NS, Size::B8, 0);
-    let very_long = at_least(b, steps, VERY_LONG);
-    let fewer = b.mul(very_long, MOST_TENTHS - MOST_TENTHS_OF_VERY_LONG);
-    let tenths = b.sub(MOST_TENTHS, fewer);
-    let (a, most) = (b.mul(sum, 10), b.mul(elapsed, tenths));
-    flow::require(b, Cond::Gt, a, most, done);
-    let head = b.address(section.at(brake.head));
-    let cause = b.load(head, BRAKE_CAUSE as i16, Size::B8);
-    flow::require(b, Cond::Eq, cause, 0, done);
-    b.store(head, BRAKE_STEPS as i16, Size::B8, steps);
-    b.store(head, BRAKE_NS as i16, Size::B8, sum);
-    b.store(head, BRAKE_ELAPSED as i16, Size::B8, elapsed);
-    b.store(head, BRAKE_CAUSE as i16, Size::B8, Operand::Imm(BrakeCause::Second as i64));
-    b.jump(done);
+    taken.add_to_cpu(b, window, done);
+    if share::waited_at(object, brake).is_some() {
+        let first = b.address(section.at(brake.head + threads_at(object)));
+        taken.add_to_thread(b, first, done);
+    } else {
+        b.jump(done);
+    }
     b.set_cold(false);
     b.switch_to(done);
 }
