@@ -15,7 +15,7 @@ use super::symbols::{KernelSymbols, Of, UserSymbols};
 use crate::binary::demangle;
 use crate::codegen::artifact::{ACTION_BITS, CPU_BITS, FAILURE_RECORD, FAILURE_RECORD_BYTES, RECORD_HEADER};
 use crate::kernel::syscalls::{self, Machine};
-use crate::lang::typed::{FieldDef, Program, StructDef, SymbolForm, size_align, tuple_layout};
+use crate::lang::typed::{Program, StructDef, SymbolForm, bitfield_value, size_align, tuple_layout};
 use crate::lang::types::{StackMode, StructId, Type};
 use crate::model::value::{Frame, Stack, StackStyle, Value};
 
@@ -312,7 +312,11 @@ impl Decoder {
         for field in &def.fields {
             let bytes = from(bytes, field.offset as usize);
             let value = match field.bits {
-                Some((shift, width)) => bitfield(field, bytes, shift, width),
+                Some(bits) => {
+                    let size = size_align(&field.ty, &self.program.structs).0 as u8;
+                    let number = bitfield_value(uint(bytes, size), bits, field.ty.is_signed());
+                    self.value(&field.ty, &number.to_le_bytes(), stacks)
+                }
                 None => self.value(&field.ty, bytes, stacks),
             };
             match value {
@@ -369,17 +373,6 @@ const fn style(mode: StackMode) -> StackStyle {
 }
 
 /// A bitfield's bits: as in bpftrace they have no sign, whatever the field's type.
-fn bitfield(field: &FieldDef, bytes: &[u8], shift: u8, width: u8) -> Value {
-    let size = match field.ty {
-        Type::Int { size, .. } | Type::Enum { size, .. } => size,
-        _ => 8,
-    };
-    let whole = uint(bytes, size);
-    let width = u32::from(width.clamp(1, 64));
-    let bits = (whole >> u32::from(shift).min(63)) & (u64::MAX >> (64 - width));
-    Value::Uint(bits, size)
-}
-
 /// A shell pattern with `*` only.
 fn glob(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {

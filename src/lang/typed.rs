@@ -32,7 +32,7 @@ pub use code::{
     Block, Builtin, Clock, Expr, ExprKind, Intrinsic, ScopeId, Statement, StatementKind, SymbolForm, WORDS_BYTES,
 };
 pub use ids::{ActionId, FunctionId, LocalId, MapId};
-pub use layout::{aggregate_size, size_align, tuple_layout};
+pub use layout::{aggregate_size, bitfield_shifts, bitfield_value, size_align, tuple_layout};
 pub use operators::{BinaryOp, UnaryOp};
 pub use sessions::Session;
 pub use sizes::Sizes;

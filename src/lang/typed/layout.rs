@@ -64,3 +64,25 @@ pub fn aggregate_size(agg: Aggregation) -> u32 {
         Aggregation::TSeries { buckets, .. } => buckets.saturating_mul(24),
     }
 }
+
+/// The value of a bitfield in the word that it lies in, extended to 64 bits as its type has a sign or not: as in C, where
+/// `int` has one. `bits` are its first bit and its width.
+#[must_use]
+pub const fn bitfield_value(word: u64, bits: (u8, u8), signed: bool) -> u64 {
+    let (left, right) = bitfield_shifts(bits);
+    let high = word << left;
+    if signed { ((high as i64) >> right) as u64 } else { high >> right }
+}
+
+/// How a bitfield is taken out of its word of 64 bits: to the top, then down.
+#[must_use]
+pub const fn bitfield_shifts((first, width): (u8, u8)) -> (u32, u32) {
+    let width = if width == 0 {
+        1
+    } else if width > 64 {
+        64
+    } else {
+        width as u32
+    };
+    ((64 - width).saturating_sub(first as u32), 64 - width)
+}

@@ -5,6 +5,7 @@ use crate::codegen::builder::{FunctionBuilder, flow};
 use crate::codegen::error::CodegenError;
 use crate::codegen::ir::{Alu, Cond, Operand, Vreg};
 use crate::lang::source::Span;
+use crate::lang::typed::bitfield_shifts;
 use crate::lang::types::{AddressSpace, Type};
 use crate::model::stats::LossCause;
 
@@ -231,11 +232,11 @@ pub fn load(
             value
         }
     };
-    let Some((first, width)) = bits else { return Ok(raw.into()) };
-    // Bitfields: to the top, then down. As in bpftrace they have no sign, whatever their type.
-    let (first, width) = (i64::from(first), i64::from(width.clamp(1, 64)));
-    let high = l.function.builder.shl(raw, (64 - first - width).max(0));
-    Ok(l.function.builder.alu(Alu::Shr, high, 64 - width).into())
+    let Some(bits) = bits else { return Ok(raw.into()) };
+    let (left, right) = bitfield_shifts(bits);
+    let high = l.function.builder.shl(raw, i64::from(left));
+    let down = if signed { Alu::Sar } else { Alu::Shr };
+    Ok(l.function.builder.alu(down, high, i64::from(right)).into())
 }
 
 fn load_context(

@@ -137,7 +137,10 @@ fn lay_out(c: &mut Checker<'_>, id: StructId, union: bool, packed: bool, members
         align = align.max(each);
         let start = if union { 0 } else { end_bits };
         let (field, end) = match member.bits {
-            Some(width) => place_bits(&member.name.text, ty, start, u64::from(width), packed),
+            Some(width) => {
+                refuse_bits(c, member, &ty, width);
+                place_bits(&member.name.text, ty, start, u64::from(width), packed)
+            }
             None => {
                 let offset = start.div_ceil(8).next_multiple_of(each);
                 let field = FieldDef { name: member.name.text.clone(), ty, offset: offset as u32, bits: None };
@@ -303,13 +306,37 @@ fn is_char(name: &ast::TypeName) -> bool {
     matches!(&name.base, ast::TypeBase::Named(text) if &**text == "char")
 }
 
+/// Bits of a type that one can take bits of.
+const fn bits_of(ty: &Type) -> Option<u64> {
+    match ty {
+        Type::Int { size, .. } | Type::Enum { size, .. } => Some(*size as u64 * 8),
+        Type::Bool => Some(8),
+        _ => None,
+    }
+}
+
+/// A bitfield that C would not take.
+fn refuse_bits(c: &mut Checker<'_>, member: &ast::Member, ty: &Type, width: u32) {
+    let name = &member.name;
+    match bits_of(ty) {
+        _ if matches!(ty, Type::Error) => {}
+        None => c.error(BAD_DEFINITION, member.ty.span, format!("`{}` is no number, and so has no bits", name.text)),
+        Some(most) if u64::from(width) > if matches!(ty, Type::Bool) { 1 } else { most } => {
+            let most = if matches!(ty, Type::Bool) { 1 } else { most };
+            let bits = if most == 1 { "one bit".to_owned() } else { format!("{most} bits") };
+            let message = format!("the bitfield `{}` is wider than its type, which has {bits}", name.text);
+            c.error(BAD_DEFINITION, name.span, message);
+        }
+        Some(_) if width == 0 && !name.text.is_empty() => {
+            c.error(BAD_DEFINITION, name.span, format!("the bitfield `{}` has no bits", name.text));
+        }
+        Some(_) => {}
+    }
+}
+
 /// Places a bitfield as C does: it does not cross a unit of its type.
 fn place_bits(name: &Arc<str>, ty: Type, start: u64, width: u64, packed: bool) -> (Option<FieldDef>, u64) {
-    let unit = match &ty {
-        Type::Int { size, .. } | Type::Enum { size, .. } => u64::from(*size) * 8,
-        Type::Bool => 8,
-        _ => return (None, start),
-    };
+    let Some(unit) = bits_of(&ty) else { return (None, start) };
     if width == 0 {
         return (None, start.next_multiple_of(unit));
     }

@@ -121,11 +121,7 @@ fn field(c: &mut Checker<'_>, value: Value, name: &Name, span: Span) -> Value {
     };
     let target = value.written().map(|base| Target::Part(without_bits(&part(base))));
     let before = value.before;
-    let mut e = part(value.e);
-    if let (Some((_, width)), Type::Int { signed: true, .. }) = (field.bits, &field.ty) {
-        e = with_sign(e, width, &field.ty);
-    }
-    Value { target, bits: field.bits, before, ..Value::new(e) }
+    Value { target, bits: field.bits, before, ..Value::new(part(value.e)) }
 }
 
 /// The word that holds a bitfield, with the bits replaced.
@@ -187,15 +183,6 @@ pub fn array_element(c: &mut Checker<'_>, array: Value, index: Value, span: Span
             c.wrong(tags::D_OP_INCOMPAT, span, format!("a value of type {text} has no elements"))
         }
     }
-}
-
-/// A bitfield's value with its sign.
-fn with_sign(e: Expr, width: u8, ty: &Type) -> Expr {
-    let span = e.span;
-    let spare = || Box::new(int64(i64::from(64 - width.clamp(1, 64)), span));
-    let word = cast(cast(e, &Type::U64), &Type::I64);
-    let high = Expr::new(ExprKind::Binary(BinaryOp::Shl, Box::new(word), spare()), Type::I64, span);
-    cast(Expr::new(ExprKind::Binary(BinaryOp::Shr, Box::new(high), spare()), Type::I64, span), ty)
 }
 
 /// The word that a bitfield lies in.
