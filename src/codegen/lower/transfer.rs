@@ -2,7 +2,7 @@
 
 use crate::codegen::builder::flow;
 use crate::codegen::error::CodegenError;
-use crate::codegen::ir::{Alu, Cond, Operand, Width};
+use crate::codegen::ir::{Alu, BlockId, Cond, Operand, Size, Vreg, Width};
 use crate::lang::source::Span;
 use crate::lang::typed::{Expr, ExprKind};
 use crate::lang::types::{AddressSpace, Type};
@@ -20,6 +20,8 @@ const AF_INET6: i64 = 10;
 
 /// Strings that `join` collects.
 const JOIN_STRINGS: u32 = 16;
+/// Bytes of what marks that there are more of them.
+const LONGEST_TRAILER: usize = 64;
 /// Most bytes that `write_user` takes from behind a pointer.
 const MOST_WRITTEN: u64 = 4096;
 
@@ -178,6 +180,33 @@ fn store_numeric_address<'a>(
     Ok(())
 }
 
+/// Where there are more strings than `join` collects, what marks a cut text is one of them.
+fn mark_rest(
+    l: &mut Lowerer<'_, '_>,
+    (base, space): (Operand, AddressSpace),
+    (start, used): (Vreg, Vreg),
+    capacity: u32,
+    done: BlockId,
+    span: Span,
+) -> Result<(), CodegenError> {
+    let trailer = l.object.program.config.str_trunc_trailer.as_bytes();
+    let trailer = &trailer[..trailer.len().min(LONGEST_TRAILER)];
+    if trailer.is_empty() {
+        return Ok(());
+    }
+    let place = Place::Remote { base, offset: i64::from(JOIN_STRINGS) * 8, space };
+    let pointer = read::load(l, place, &Type::U64, None, span)?;
+    let b = &mut l.function.builder;
+    flow::require(b, Cond::Ne, pointer, 0, done);
+    flow::require(b, Cond::Lt, used, i64::from(capacity), done);
+    let to = b.add(start, used);
+    for (at, byte) in (0..).zip(trailer.iter().chain([&0])) {
+        b.store(to, at, Size::B1, i64::from(*byte));
+    }
+    b.alu_into(used, Alu::Add, Width::W64, used, trailer.len() as i64 + 1);
+    Ok(())
+}
+
 /// `join`: the strings of a `char **`, each with its terminator, one after the other.
 pub fn store_join<'a>(
     l: &mut Lowerer<'_, 'a>,
@@ -226,6 +255,7 @@ pub fn store_join<'a>(
         let missing = b.shr(less, 63);
         b.alu_into(used, Alu::Add, Width::W64, used, missing);
     }
+    mark_rest(l, (base, space), (start, used), *capacity, done, span)?;
     let b = &mut l.function.builder;
     b.jump(done);
     b.switch_to(done);

@@ -180,7 +180,10 @@ impl Reporter {
                 let wall = clocks.wall(at_ns.saturating_add(asleep_ns), 0);
                 (TextKind::Time, time::format(format, wall).into_bytes())
             }
-            ActionKind::Join(separator) => (TextKind::Join, join(self.values.first(), separator)),
+            ActionKind::Join(separator) => {
+                let cut = self.program.config.str_trunc_trailer.as_bytes();
+                (TextKind::Join, join(self.values.first(), separator, cut))
+            }
             ActionKind::Cat(format) => match self.cat(format) {
                 Ok(text) => (TextKind::Cat, text),
                 Err(message) => return face.report(&Report::Failed { message: &message, span }),
@@ -361,10 +364,14 @@ fn failure(record: &[u8], trace: &Trace, face: &mut dyn Face) -> io::Result<()> 
 }
 
 /// The strings of a buffer, joined.
-fn join(value: Option<&Value>, separator: &str) -> Vec<u8> {
+/// Bytes that `join` takes of a string, at most.
+const LONGEST_JOINED: usize = 1023;
+
+fn join(value: Option<&Value>, separator: &str, cut: &[u8]) -> Vec<u8> {
     let Some(Value::Bytes(bytes)) = value else { return Vec::new() };
     let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
-    bytes.split(|b| *b == 0).collect::<Vec<_>>().join(separator.as_bytes())
+    let marked = |text: &[u8]| [text, if text.len() < LONGEST_JOINED { &[] } else { cut }].concat();
+    bytes.split(|b| *b == 0).map(marked).collect::<Vec<_>>().join(separator.as_bytes())
 }
 
 /// The system's words for an error, without its number.
@@ -412,8 +419,11 @@ mod tests {
 
     #[test]
     fn joined_strings() {
-        assert_eq!(join(Some(&Value::Bytes(b"ls\0-l\0".as_slice().into())), " "), b"ls -l");
-        assert_eq!(join(Some(&Value::Bytes(b"one".as_slice().into())), ","), b"one");
-        assert_eq!(join(None, " "), b"");
+        assert_eq!(join(Some(&Value::Bytes(b"ls\0-l\0".as_slice().into())), " ", b".."), b"ls -l");
+        assert_eq!(join(Some(&Value::Bytes(b"one".as_slice().into())), ",", b".."), b"one");
+        assert_eq!(join(None, " ", b".."), b"");
+        let [most, more] = [LONGEST_JOINED - 1, LONGEST_JOINED].map(|n| vec![b'x'; n]);
+        let joined = |text: &[u8]| join(Some(&Value::Bytes(text.into())), " ", b"..").len();
+        assert_eq!([joined(&most), joined(&more)], [LONGEST_JOINED - 1, LONGEST_JOINED + 2]);
     }
 }

@@ -126,8 +126,8 @@ pub const AGGREGATIONS: &[(&str, usize, usize)] = &[
     ("max", 1, 1),
     ("avg", 1, 1),
     ("stats", 1, 1),
-    ("hist", 1, 3),
-    ("lhist", 4, 5),
+    ("hist", 1, 2),
+    ("lhist", 4, 4),
     ("tseries", 3, 4),
 ];
 
@@ -202,8 +202,6 @@ pub fn check_count(c: &mut Checker<'_>, call: Call<'_>, min: usize, max: usize) 
         1 => "one argument".to_owned(),
         n => format!("{n} arguments"),
     };
-    // Both take a weight as well, which scripts have no use for.
-    let max = if matches!(&*call.name.text, "hist" | "lhist") { max - 1 } else { max };
     let wanted = if min == max {
         format!("requires {}", arguments(min))
     } else if n < min {

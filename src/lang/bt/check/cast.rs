@@ -78,7 +78,10 @@ fn cast_to(c: &mut Checker<'_>, value: Expr, wanted: &Type, span: Span) -> Expr 
             let value = convert_scalar(value, &Type::Int { size, signed: false });
             Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
         }
-        (Type::Str { .. }, Type::Str { .. }) | (Type::Buf { .. }, Type::Buf { .. }) => {
+        // A cast doesn't cut a text.
+        (Type::Str { size: to }, Type::Str { size: from }) | (Type::Buf { size: to }, Type::Buf { size: from })
+            if to >= from =>
+        {
             Expr::new(ExprKind::Cast(Box::new(value)), wanted.clone(), span)
         }
         (Type::Array { .. } | Type::Str { .. } | Type::Struct(_), v)

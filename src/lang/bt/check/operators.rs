@@ -95,6 +95,10 @@ fn integers(c: &mut Checker<'_>, op: BinaryOp, a: Expr, b: Expr, span: Span) -> 
         let message = format!("`{}` needs integers, here are {ta} and {tb}", op.symbol());
         return c.error_expr(OPERAND_TYPE, span, message);
     };
+    if let (BinaryOp::Shl | BinaryOp::Shr, Some(n)) = (op, b.as_int().filter(|n| *n > 63)) {
+        let message = format!("a shift by {} has no result: numbers have 64 bits", n as i64);
+        return c.error_expr(crate::lang::codes::check::OUT_OF_RANGE, b.span, message);
+    }
     let ty = match op {
         BinaryOp::Sub => Type::I64,
         BinaryOp::Shl | BinaryOp::Shr => a.ty.clone(),

@@ -84,6 +84,8 @@ fn parse_digits(digits: &str, radix: u32) -> Result<u64, IntError> {
 pub enum StrError {
     /// An escape that means nothing; bytes of the literal.
     UnknownEscape(Range<usize>),
+    /// An octal escape of more than a byte holds; bytes of the literal.
+    EscapeTooLarge(Range<usize>),
 }
 
 /// The value of a string literal, quotes included in `text` (the closing one may be missing).
@@ -108,6 +110,12 @@ pub fn decode_str(text: &str, mut map: Option<&mut Vec<usize>>) -> (String, Vec<
             b'\\' => {
                 let (value, used) = escape(raw.get(at + 1..).unwrap_or(&[]));
                 let Some(value) = value else {
+                    if used > 1 && raw.get(at + 1) != Some(&b'x') {
+                        errors.push(StrError::EscapeTooLarge(first + at..first + at + 1 + used));
+                        put(&mut bytes, &[0], at);
+                        at += 1 + used;
+                        continue;
+                    }
                     let width = inner.get(at + 1..).and_then(|s| s.chars().next()).map_or(0, char::len_utf8);
                     errors.push(StrError::UnknownEscape(first + at..first + at + 1 + width));
                     put(&mut bytes, raw.get(at + 1..=at + width).unwrap_or(&[]), at);
@@ -157,5 +165,5 @@ fn escape(after: &[u8]) -> (Option<u8>, usize) {
 
 fn number(digits: Option<&[u8]>, radix: u32) -> Option<u8> {
     let digits = std::str::from_utf8(digits?).ok()?;
-    u32::from_str_radix(digits, radix).ok().map(|n| n as u8)
+    u8::from_str_radix(digits, radix).ok()
 }

@@ -54,6 +54,8 @@ fn escapes_become_their_bytes_and_unknown_ones_are_located() {
     assert_eq!(decode_str(r#""a\n\t\"\\\101\x41""#, None), ("a\n\t\"\\AA".into(), vec![]));
     let (value, errors) = decode_str(r#""a\q""#, None);
     assert_eq!((value.as_str(), errors), ("aq", vec![StrError::UnknownEscape(2..4)]));
+    let (value, errors) = decode_str(r#""\3771\400""#, None);
+    assert_eq!((crate::model::bytes::bytes_of(&value).len(), errors), (3, vec![StrError::EscapeTooLarge(6..10)]));
     let mut map = Vec::new();
     decode_str(r#""\n%d""#, Some(&mut map));
     assert_eq!(map, [1, 3, 4]);

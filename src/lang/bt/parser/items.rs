@@ -398,17 +398,22 @@ pub fn string_value(p: &mut Parser<'_>, token: crate::lang::bt::lexer::Token) ->
 
 fn report_string(p: &mut Parser<'_>, token: crate::lang::bt::lexer::Token, error: &crate::lang::bt::lexer::StrError) {
     use crate::lang::bt::lexer::StrError;
+    let (StrError::UnknownEscape(range) | StrError::EscapeTooLarge(range)) = error;
+    let in_place = token.text == token.span;
+    let span = if in_place {
+        Span::new(token.span.start + range.start as u32, token.span.start + range.end as u32)
+    } else {
+        token.span
+    };
+    let text = p.text_of(token).get(range.clone()).unwrap_or("").escape_debug().to_string();
     let diagnostic = match error {
-        StrError::UnknownEscape(range) => {
-            let in_place = token.text == token.span;
-            let span = if in_place {
-                Span::new(token.span.start + range.start as u32, token.span.start + range.end as u32)
-            } else {
-                token.span
-            };
-            let text = p.text_of(token).get(range.clone()).unwrap_or("").escape_debug().to_string();
+        StrError::UnknownEscape(_) => {
             Diagnostic::error(codes::BAD_ESCAPE, span, format!("`{text}` is no escape that strings know"))
                 .help("known are \\n \\t \\r \\\" \\\\, octal \\012 and hexadecimal \\x0a; a backslash itself is \\\\")
+        }
+        StrError::EscapeTooLarge(_) => {
+            let message = format!("octal escape sequence out of range '{}'", text.replace("\\\\", "\\"));
+            Diagnostic::error(codes::BAD_ESCAPE, span, message).help("a character has 8 bits: \\377 is the largest")
         }
     };
     p.report_always(diagnostic);

@@ -69,6 +69,7 @@ impl Lexer<'_> {
             bytes.push(byte);
             return;
         }
+        let start = self.at - 1;
         let escape = self.byte().unwrap_or(b'\\');
         self.at += 1;
         let value = match escape {
@@ -86,15 +87,15 @@ impl Lexer<'_> {
                     value = value * 8 + u32::from(digit - b'0');
                     self.at += 1;
                 }
-                value as u8
+                self.one_byte(start, value)
             }
             b'x' => {
                 let mut value = 0_u32;
                 while let Some(digit) = self.byte().and_then(|b| char::from(b).to_digit(16)) {
-                    value = value.wrapping_mul(16).wrapping_add(digit);
+                    value = value.saturating_mul(16).saturating_add(digit);
                     self.at += 1;
                 }
-                value as u8
+                self.one_byte(start, value)
             }
             b'"' | b'\\' => escape,
             other => {
@@ -103,6 +104,16 @@ impl Lexer<'_> {
             }
         };
         bytes.push(value);
+    }
+
+    /// The byte that the escape from `start` on gives. A number that no byte holds is refused: the reference cuts it.
+    fn one_byte(&mut self, start: usize, value: u32) -> u8 {
+        u8::try_from(value).unwrap_or_else(|_| {
+            let text = self.text.get(start..self.at).unwrap_or("");
+            let message = format!("escape sequence `{text}` is out of range: a character has 8 bits");
+            self.error(tags::D_SYNTAX, span(start, self.at), message);
+            0
+        })
     }
 
     /// Bytes up to the closing quote; `None` when the line or the text ends before it.

@@ -53,14 +53,8 @@ pub fn aggregation(
         "max" => Some(Aggregation::Max { signed }),
         "avg" => Some(Aggregation::Avg { signed }),
         "stats" => Some(Aggregation::Stats { signed }),
-        "hist" => {
-            weight = (args.len() > 2).then(|| calls::integer_argument(c, call, 2));
-            hist_bits(c, call).map(|bits| Aggregation::Hist { bits })
-        }
-        "lhist" => {
-            weight = (args.len() > 4).then(|| calls::integer_argument(c, call, 4));
-            lhist(c, call)
-        }
+        "hist" => hist_bits(c, call).map(|bits| Aggregation::Hist { bits }),
+        "lhist" => lhist(c, call),
         _ => {
             weight = c.series_clock.clone().map(|map| {
                 let time = maps::map_get(c, &map, None, span);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::lang::bt::ast;
 use crate::lang::codes::check::{
-    ADDRESS_AS_TEXT, AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, PRINTED_IN_LOOP, WITHOUT_EFFECT,
+    ADDRESS_AS_TEXT, AGGREGATION, ARGUMENT_COUNT, ARGUMENT_TYPE, BAD_FORMAT, OUT_OF_RANGE, PRINTED_IN_LOOP,
+    WITHOUT_EFFECT,
 };
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, Block, Expr, ExprKind, Intrinsic, MapId, PrintfSink, Statement, StatementKind};
@@ -359,7 +360,11 @@ pub fn exit(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     let code = if call.args.is_empty() {
         Expr::new(ExprKind::Int(0), Type::I64, call.span)
     } else {
-        convert_scalar(calls::integer_argument(c, call, 0), &Type::I64)
+        let code = calls::integer_argument(c, call, 0);
+        if let Some(n) = code.as_int().map(|n| n as i64).filter(|n| !(-128..256).contains(n)) {
+            c.error(OUT_OF_RANGE, code.span, format!("an exit code has 8 bits: {n} would be told as {}", n & 0xff));
+        }
+        convert_scalar(code, &Type::I64)
     };
     let report = report(c, ActionKind::Exit, vec![code], call.span);
     then_return(c, report, call.span)

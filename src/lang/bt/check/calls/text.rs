@@ -78,7 +78,15 @@ fn length(c: &mut Checker<'_>, call: Call<'_>, text: bool) -> (u32, Option<Expr>
             c.error(OUT_OF_RANGE, length.span, format!("the length must be from 0 to {MAX_BYTES}"));
             (default, None)
         }
-        Some(n) if text => ((n as u32 + 1).min(default), Some(convert_scalar(length, &Type::U64))),
+        Some(n) if text => {
+            if n > u64::from(c.config.max_strlen) {
+                let most = c.config.max_strlen;
+                let message = format!("the length {n} is over the longest text, {most} bytes: what is longer is cut");
+                let help = format!("write `config = {{ max_strlen = {n} }}` for longer ones");
+                c.warn(OUT_OF_RANGE, length.span, message, Some(help));
+            }
+            ((n as u32 + 1).min(default), Some(convert_scalar(length, &Type::U64)))
+        }
         Some(n) => (n as u32, None),
         None => (default, Some(convert_scalar(length, &Type::U64))),
     }
@@ -223,7 +231,8 @@ pub fn concat(c: &mut Checker<'_>, call: Call<'_>) -> Expr {
     // As long as strings get: a variable that is made longer again and again has one type.
     let both = c.size_of(&a.ty).saturating_add(c.size_of(&b.ty)).saturating_sub(1).max(1);
     let literals = [&a, &b].iter().all(|e| matches!(e.kind, ExprKind::Str(_)));
-    let ty = Type::Str { size: if literals { both } else { c.config.max_strlen.max(1) } };
+    // What fills them has been cut, and is marked so where it is printed.
+    let ty = Type::Str { size: if literals { both } else { c.config.max_strlen + 1 } };
     if [&a, &b].iter().any(|e| matches!(e.ty, Type::Error)) {
         // `@s = str_concat(@s, "x")` tells that the map holds text: the type does not wait for the operands'.
         let text = string(&"".into(), call.span);
