@@ -321,10 +321,13 @@ fn refuse_bits(c: &mut Checker<'_>, member: &ast::Member, ty: &Type, width: u32)
     match bits_of(ty) {
         _ if matches!(ty, Type::Error) => {}
         None => c.error(BAD_DEFINITION, member.ty.span, format!("`{}` is no number, and so has no bits", name.text)),
-        Some(most) if u64::from(width) > if matches!(ty, Type::Bool) { 1 } else { most } => {
-            let most = if matches!(ty, Type::Bool) { 1 } else { most };
-            let bits = if most == 1 { "one bit".to_owned() } else { format!("{most} bits") };
-            let message = format!("the bitfield `{}` is wider than its type, which has {bits}", name.text);
+        // Of a byte, which is what it takes, a truth value has one.
+        Some(_) if *ty == Type::Bool && width > 1 => {
+            let message = format!("the bitfield `{}` is wider than its type, which has one bit", name.text);
+            c.error(BAD_DEFINITION, name.span, message);
+        }
+        Some(most) if u64::from(width) > most => {
+            let message = format!("the bitfield `{}` is wider than its type, which has {most} bits", name.text);
             c.error(BAD_DEFINITION, name.span, message);
         }
         Some(_) if width == 0 && !name.text.is_empty() => {
