@@ -102,7 +102,7 @@ fn print_types(pattern: &str, kernel: &Kernel, out: &mut impl Write) -> Result<b
 }
 
 fn count<'a>(hidden: &mut Vec<(&'a Absence, usize)>, absence: &'a Absence) {
-    match hidden.iter_mut().find(|(known, _)| *known == absence) {
+    match hidden.iter_mut().find(|(known, _)| (&known.what, &known.reason) == (&absence.what, &absence.reason)) {
         Some((_, times)) => *times += 1,
         None => hidden.push((absence, 1)),
     }

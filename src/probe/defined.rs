@@ -24,8 +24,7 @@ impl<'k> Defined<'k> {
     #[must_use]
     pub fn absence(&self, name: &EventName) -> Option<Absence> {
         let (category, event) = (&*name.0, &*name.1);
-        let absent =
-            |reason: &str, remedy: &str| Some(Absence::new(&format!("tracepoint:{category}:{event}"), reason, remedy));
+        let absent = |reason: &str, remedy: &str| Some(Absence::new("tracepoint", reason, remedy));
         match (category, event) {
             // `ftrace` has the forms of the kernel's own records; they have no place that could be probed.
             ("ftrace", _) => absent(
@@ -40,19 +39,19 @@ impl<'k> Defined<'k> {
                 "write `rawtracepoint:bpf_trace_printk`, which gets all of them",
             ),
             // They may have gone from the list while the category is still there.
-            ("user_events" | "user_events_multi", _) => self.user(name),
-            ("synthetic", _) => self.synthetic(name),
-            _ => self.of_definition(name, self.events.get(name)?),
+            ("user_events" | "user_events_multi", _) => Some(Self::user(name)),
+            ("synthetic", _) => Some(Self::synthetic()),
+            _ => Some(self.of_definition(name, self.events.get(name)?)),
         }
     }
 
-    fn of_definition(&self, name: &EventName, event: &DynamicEvent) -> Option<Absence> {
+    fn of_definition(&self, name: &EventName, event: &DynamicEvent) -> Absence {
         let entry = |provider: &str| {
             if event.ret { format!("{}ret{}", &provider[..1], &provider[1..]) } else { provider.into() }
         };
         let (what, instead) = match event.definition {
-            Definition::User => return self.user(name),
-            Definition::Synthetic => return self.synthetic(name),
+            Definition::User => return Self::user(name),
+            Definition::Synthetic => return Self::synthetic(),
             Definition::Kprobe => ("a kprobe", format!("{}:{}", entry("kprobe"), event.place)),
             Definition::Fprobe => ("an fprobe", format!("{}:{}", entry("kprobe"), event.place)),
             Definition::Uprobe => ("a uprobe", format!("{}:{}", entry("uprobe"), self.in_binary(&event.place))),
@@ -60,21 +59,19 @@ impl<'k> Defined<'k> {
             Definition::Eprobe => ("a probe on an event", format!("tracepoint:{}", event.place.replacen('.', ":", 1))),
         };
         let reason = format!("someone defined it as {what}, and the kernel runs no tracepoint program on such events");
-        Some(Absence::new(&format!("tracepoint:{}:{}", name.0, name.1), &reason, &format!("write `{instead}`")))
+        Absence::new("tracepoint", &reason, &format!("write `{instead}`"))
     }
 
-    #[allow(clippy::unused_self, reason = "one of three answers of the same form")]
-    fn user(&self, name: &EventName) -> Option<Absence> {
+    fn user(name: &EventName) -> Absence {
         let event = format!("{}:{}", name.0, name.1);
         let reason = "the kernel runs no program on events that programs write (user_events)";
-        Some(Absence::new(&format!("tracepoint:{event}"), reason, &format!("`perf record -e {event}` reads it")))
+        Absence::new("tracepoint", reason, &format!("`perf record -e {event}` reads it"))
     }
 
-    #[allow(clippy::unused_self, reason = "one of three answers of the same form")]
-    fn synthetic(&self, name: &EventName) -> Option<Absence> {
+    fn synthetic() -> Absence {
         let reason = "histogram triggers make it, and the kernel runs no program on such events";
         let remedy = "read trace_pipe of tracefs, or write a script on the events that it is made of";
-        Some(Absence::new(&format!("tracepoint:{}:{}", name.0, name.1), reason, remedy))
+        Absence::new("tracepoint", reason, remedy)
     }
 
     /// `PATH:OFFSET` of the file as a script names it: by the function there, else by its address.

@@ -117,6 +117,10 @@ fn keep_best(keys: &mut Vec<u64>, most: usize) {
     }
 }
 
+/// Most probes that can't be attached and have the whole text before what can be and has its characters all over: they
+/// tell why what was meant is not there.
+const FIRST_ABSENT: usize = 3;
+
 /// A probe with its final score.
 struct Scored {
     class: Class,
@@ -198,11 +202,18 @@ impl Search {
         }
         keep_best(&mut found.whole, MOST);
         let mut scored: Vec<Scored> = found.whole.iter().filter_map(|key| whole(catalogue, query, *key)).collect();
-        if scored.len() < MOST {
+        if scored.iter().filter(|s| s.class == Class::Whole).count() < MOST {
             keep_best(&mut found.scattered, SCORED);
             scored.extend(found.scattered.iter().filter_map(|key| self.scattered(catalogue, query, *key)));
         }
-        scored.sort_unstable_by_key(|s| (s.class, std::cmp::Reverse(s.score), s.length, s.number));
+        let sort = |scored: &mut Vec<Scored>| {
+            scored.sort_unstable_by_key(|s| (s.class, std::cmp::Reverse(s.score), s.length, s.number));
+        };
+        sort(&mut scored);
+        for absent in scored.iter_mut().filter(|s| s.class == Class::AbsentWhole).skip(FIRST_ABSENT) {
+            absent.class = Class::AbsentLoose;
+        }
+        sort(&mut scored);
         scored.truncate(MOST);
         scored
     }

@@ -145,6 +145,8 @@ mod tests {
         let kernel = Kernel::new(Roots::running());
         let found = probes(&format!("uprobe:{}:rust_eh_perso", program.display()), &kernel).unwrap();
         assert!(found.iter().any(|l| l.name.ends_with(":rust_eh_personality")), "{found:?}");
+        let named = probes_of_named(&format!("{} rust_eh_perso", program.display()), &kernel, &[]);
+        assert!(named.iter().any(|l| l.name.ends_with(":rust_eh_personality")), "words stand for an attach point");
         assert!(probes("uprobe:/no/such:f", &kernel).is_none() && probes("kprobe:vfs_read", &kernel).is_none());
         assert!(why_none("uprobe:/no/such:f", &kernel).unwrap().contains("/no/such"));
         assert!(why_none("uprobe:/no/such", &kernel).is_none() && why_none("kprobe:f:g", &kernel).is_none());

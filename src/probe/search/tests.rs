@@ -115,6 +115,21 @@ fn what_can_be_attached_stands_before_what_cannot() {
 }
 
 #[test]
+fn a_crowd_that_cannot_be_attached_hides_nothing_that_can() {
+    let mut part = PartBuilder::with_capacity(500);
+    let missing = part.absence(&Absence::new("kprobe", "no kprobes", "use tracepoints"));
+    for number in 0..400 {
+        part.push(ProbeKind::Kprobe, &["kprobe:ftrace_", &number.to_string()], missing, false);
+    }
+    part.push(ProbeKind::Tracepoint, &["tracepoint:f2fs:f2fs_truncate_data_blocks_enter"], 0, false);
+    let mut catalogue = Catalogue::default();
+    catalogue.add(part.finish());
+    let hits = Search::default().search(&catalogue, "ftrace", 0).hits;
+    let usable = hits.iter().position(|hit| hit.absence.is_none());
+    assert_eq!(usable, Some(FIRST_ABSENT), "what was meant says why it is not there, and then comes what is");
+}
+
+#[test]
 fn a_provider_with_its_colon_is_asked_for_alone() {
     assert_eq!(names("iter:"), ["iter:tcp", "iter:task", "iter:task_file"]);
     assert_eq!(names("it:tsk"), ["iter:task", "iter:task_file"]);

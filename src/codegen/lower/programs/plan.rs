@@ -124,8 +124,12 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, object: &ObjectBuilder<'_>) ->
         Target::Kprobe { module, offset: 0, .. } => matches!(&**module, "" | "vmlinux"),
         _ => false,
     };
-    let user = |i: &u32| matches!(&probe.targets[*i as usize], Target::Uprobe { .. });
     let alone = facts.features().uprobe_multi_alone && !facts.for_other_loaders;
+    let user = |i: &u32| match &probe.targets[*i as usize] {
+        Target::Uprobe { .. } => true,
+        Target::Usdt { .. } => alone,
+        _ => false,
+    };
     let many = plan.targets.len() > 1 || object.many_uprobes || alone;
     let many = many && plan.kind == ProgramKind::Uprobe && plan.targets.iter().all(user);
     let counts_threads = facts.filter_pid.is_none() || facts.features().uprobe_multi_threads;
