@@ -110,9 +110,22 @@ pub fn lexer_parser(data: &[u8]) {
 /// Any text to a typed program: never a panic; diagnostics lie in the text; a program without errors
 /// keeps the rules that the compiler relies on.
 pub fn check(data: &[u8]) {
+    check_named("fuzz", data);
+}
+
+/// Any text as a D program to a typed program.
+pub fn d_check(data: &[u8]) {
+    check_named("fuzz.d", data);
+}
+
+/// Diagnostics of one text: a hundred errors, as many others, and how many errors there are besides.
+const MOST_TOLD: usize = 201;
+
+fn check_named(name: &str, data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let source = SourceText::new("fuzz", text);
+    let source = SourceText::new(name, text);
     let checked = checked(&source);
+    assert!(checked.diagnostics.len() <= MOST_TOLD, "{} diagnostics", checked.diagnostics.len());
     for d in &checked.diagnostics {
         let (start, end) = (d.span.start as usize, d.span.end as usize);
         assert!(start <= end && text.is_char_boundary(start) && text.is_char_boundary(end), "{d:?}");

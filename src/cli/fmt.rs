@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use super::{CliError, World};
 use crate::disk::{self, Readers};
 use crate::lang::front_end;
-use crate::model::bytes::bytes_of;
 use crate::output::diagnostics;
 use crate::stdio;
 
@@ -38,6 +37,9 @@ fn one(file: &PathBuf, check: bool, world: &World) -> Result<bool, CliError> {
     let name = file.display().to_string();
     let stdin = name == "-";
     let source = super::script::read_file(&name)?;
+    if !stdin && std::fs::read(file).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err()) {
+        return Err(CliError::Refused(format!("{name} is not UTF-8 text: formatting it would change its bytes")));
+    }
     let text = &*source.text;
     let Some(formatted) = front_end(&source).format(&source) else {
         let found = front_end(&source).syntax(&source);
@@ -51,9 +53,9 @@ fn one(file: &PathBuf, check: bool, world: &World) -> Result<bool, CliError> {
         return Ok(formatted == text);
     }
     if stdin {
-        stdio::out().write_all(&bytes_of(&formatted)).map_err(CliError::stdout)?;
+        stdio::out().write_all(formatted.as_bytes()).map_err(CliError::stdout)?;
     } else if formatted != text {
-        disk::write(file, &bytes_of(&formatted), Readers::Everyone).map_err(|e| CliError::write(file, e))?;
+        disk::write(file, formatted.as_bytes(), Readers::Everyone).map_err(|e| CliError::write(file, e))?;
     }
     Ok(true)
 }

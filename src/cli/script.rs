@@ -23,7 +23,7 @@ pub(super) const LARGEST: u64 = 16 << 20;
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ScriptArgs {
     /// The program itself, instead of a file.
-    #[arg(short = 'e', value_name = "PROGRAM", value_parser = any_bytes())]
+    #[arg(short = 'e', value_name = "PROGRAM", value_parser = program_text())]
     pub program: Option<String>,
 
     /// Script file (`-` for standard input) or the name of a bundled script, then the script's parameters $1, $2, ...
@@ -36,9 +36,27 @@ pub struct ScriptArgs {
     pub after: Vec<String>,
 }
 
+/// Takes a program of any bytes.
+fn program_text() -> impl TypedValueParser<Value = String> {
+    OsStringValueParser::new().map(|text| spelled(text.into_vec()))
+}
+
 /// Takes words of any bytes; those that are not UTF-8 are held as [`hold`] does.
 pub(super) fn any_bytes() -> impl TypedValueParser<Value = String> {
     OsStringValueParser::new().map(|word| held(&word))
+}
+
+/// A program's text. Today's are UTF-8; comments and constants of older ones may not be: such a byte becomes an escape,
+/// which is the same byte in a constant of either language.
+fn spelled(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| {
+        let mut text = String::new();
+        for chunk in error.as_bytes().utf8_chunks() {
+            text.push_str(chunk.valid());
+            chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\{byte:03o}")));
+        }
+        text
+    })
 }
 
 /// A word of the command line as text.
@@ -102,9 +120,7 @@ pub(super) fn read_file(path: &str) -> Result<SourceText, CliError> {
     };
     let bytes = read().map_err(failed)?;
     let name = if path == "-" { "stdin" } else { path };
-    // Text of today is UTF-8; of older scripts, comments and constants may not be.
-    let text = String::from_utf8(bytes).unwrap_or_else(|error| hold(error.as_bytes(), None));
-    Ok(SourceText::new(name, &text))
+    Ok(SourceText::new(name, &spelled(bytes)))
 }
 
 /// The running kernel, for what looks for no programs; see [`super::kernel::running`].

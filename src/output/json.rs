@@ -127,7 +127,7 @@ pub fn map(snapshot: &MapSnapshot, options: &MapOptions, part: Option<&PartialMa
                 if i > 0 {
                     out.extend_from_slice(b", ");
                 }
-                string(&name, out);
+                quoted(&name, out);
                 out.extend_from_slice(b": ");
                 entry(&row.value, options, out);
             }
@@ -276,8 +276,13 @@ fn integer(value: i128, out: &mut Vec<u8>) {
 
 /// A JSON string. Text that is UTF-8 reads back as it was; bytes that are not are written out, see [`exact`].
 pub fn string(text: &[u8], out: &mut Vec<u8>) {
+    quoted(&exact(text, |_| false), out);
+}
+
+/// A JSON string that reads back as the text.
+fn quoted(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    for b in exact(text, |_| false).bytes() {
+    for b in text.bytes() {
         match b {
             b'"' => out.extend_from_slice(b"\\\""),
             b'\\' => out.extend_from_slice(b"\\\\"),

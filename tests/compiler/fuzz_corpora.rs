@@ -132,6 +132,20 @@ fn the_d_parser_takes_any_text() {
 }
 
 #[test]
+fn the_d_checker_takes_any_text() {
+    replay("d_check", targets::d_check, &[]);
+}
+
+#[test]
+fn every_target_is_replayed() {
+    let own = std::fs::read_to_string(root().join("tests/compiler/fuzz_corpora.rs")).unwrap();
+    for target in files(&root().join("fuzz/fuzz_targets")) {
+        let name = target.file_stem().unwrap().to_str().unwrap();
+        assert!(own.contains(&format!("replay(\"{name}\", targets::{name}")), "{name} is replayed by no test");
+    }
+}
+
+#[test]
 fn the_checker_takes_any_text() {
     replay("check", targets::check, &[]);
 }

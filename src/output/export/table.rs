@@ -23,11 +23,24 @@ pub(super) fn value_cell(value: &Value) -> String {
     let text = match value {
         Value::Str(bytes) => render::exact(bytes, is_written_out).into_owned(),
         Value::Array(_) | Value::Tuple(_) | Value::Record(_) => {
-            render::exact(&key::name(std::slice::from_ref(value), false), is_written_out).into_owned()
+            controls_written_out(&key::name(std::slice::from_ref(value), false))
         }
         other => return cell(&line(other)),
     };
     quoted(text)
+}
+
+/// Text that was made exact already, for a cell: nothing of it is doubled.
+fn controls_written_out(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_written_out(c) {
+            c.encode_utf8(&mut [0; 4]).bytes().for_each(|b| out.push_str(&format!("\\x{b:02x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 fn is_written_out(c: char) -> bool {

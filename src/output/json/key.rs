@@ -9,8 +9,8 @@ use crate::model::value::Value;
 /// The names of all rows' keys, in their order.
 ///
 /// A symbol's name may stand for several addresses: where names meet, each gets what is behind it, too.
-pub(super) fn names(rows: &[MapRow]) -> Vec<Vec<u8>> {
-    let mut names: Vec<Vec<u8>> = rows.iter().map(|row| name(&row.key, false)).collect();
+pub(super) fn names(rows: &[MapRow]) -> Vec<String> {
+    let mut names: Vec<String> = rows.iter().map(|row| name(&row.key, false)).collect();
     for meeting in meetings(&names) {
         for at in meeting {
             names[at] = name(&rows[at].key, true);
@@ -19,15 +19,15 @@ pub(super) fn names(rows: &[MapRow]) -> Vec<Vec<u8>> {
     // What is equal in everything that can be told is numbered.
     for meeting in meetings(&names) {
         for (number, at) in meeting.into_iter().enumerate().skip(1) {
-            names[at].extend_from_slice(format!(" #{}", number + 1).as_bytes());
+            names[at].push_str(&format!(" #{}", number + 1));
         }
     }
     names
 }
 
 /// Places of names that are equal.
-fn meetings(names: &[Vec<u8>]) -> Vec<Vec<usize>> {
-    let mut places: HashMap<&[u8], Vec<usize>> = HashMap::with_capacity(names.len());
+fn meetings(names: &[String]) -> Vec<Vec<usize>> {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {
         places.entry(name).or_default().push(at);
     }
@@ -35,10 +35,11 @@ fn meetings(names: &[Vec<u8>]) -> Vec<Vec<usize>> {
 }
 
 /// The parts of a key joined by commas. `raw` adds the numbers behind names.
-pub(in crate::output) fn name(parts: &[Value], raw: bool) -> Vec<u8> {
+pub(in crate::output) fn name(parts: &[Value], raw: bool) -> String {
     let mut out = Vec::new();
     join(parts, parts.len() > 1, raw, &mut out);
-    out
+    // All text in it was made UTF-8.
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn join(parts: &[Value], among_others: bool, raw: bool, out: &mut Vec<u8>) {
@@ -79,7 +80,7 @@ fn part(value: &Value, among_others: bool, raw: bool, out: &mut Vec<u8>) {
             out.push(b'}');
         }
         Value::Bytes(bytes) => {
-            quoted_if(exact(bytes, |c| !matches!(c, ' '..='~')).as_bytes(), among_others, out);
+            quoted_if(&exact(bytes, |c| !matches!(c, ' '..='~')), among_others, out);
         }
         other => value_into(other, out),
     }
@@ -92,15 +93,15 @@ fn bracketed(items: &[Value], [open, close]: [u8; 2], raw: bool, out: &mut Vec<u
 }
 
 fn text(bytes: &[u8], among_others: bool, out: &mut Vec<u8>) {
-    quoted_if(exact(bytes, |_| false).as_bytes(), among_others, out);
+    quoted_if(&exact(bytes, |_| false), among_others, out);
 }
 
 /// Text beside other parts, in quotes where a reader could not tell its end: `"a,b",c`.
-fn quoted_if(text: &[u8], among_others: bool, out: &mut Vec<u8>) {
-    if among_others && (text.contains(&b',') || text.starts_with(b"\"")) {
-        super::string(text, out);
+fn quoted_if(text: &str, among_others: bool, out: &mut Vec<u8>) {
+    if among_others && (text.contains(',') || text.starts_with('"')) {
+        super::quoted(text, out);
     } else {
-        out.extend_from_slice(text);
+        out.extend_from_slice(text.as_bytes());
     }
 }
 
@@ -118,7 +119,7 @@ mod tests {
 
     fn names_of(keys: &[Vec<Value>]) -> Vec<String> {
         let rows: Vec<MapRow> = keys.iter().map(|key| MapRow { key: key.clone(), value: Value::Int(1, 8) }).collect();
-        names(&rows).into_iter().map(|name| String::from_utf8(name).unwrap()).collect()
+        names(&rows)
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::lang::typed::{
     StatementKind, UnaryOp,
 };
 use crate::lang::types::Type;
+use crate::model::bytes::bytes_of;
 use crate::model::snapshot::{MapRow, MapSnapshot};
 use crate::model::value::Value;
 
@@ -247,7 +248,7 @@ impl<'a> Machine<'a> {
         let truth = |is: bool| Datum::Number(u64::from(is));
         match &e.kind {
             ExprKind::Int(bits) => Datum::number(*bits, &e.ty),
-            ExprKind::Str(text) => Datum::Text(text.as_bytes().into()),
+            ExprKind::Str(text) => Datum::Text(bytes_of(text).into_owned().into()),
             ExprKind::Local(local) => self.locals.get(local.0 as usize).cloned().unwrap_or_default(),
             ExprKind::MapGet { map, key } => {
                 let key = self.key(key.as_deref());

@@ -9,6 +9,7 @@ use crate::lang::facts::kernel::KernelFacts;
 use crate::lang::typed::keys::{Keys, conjuncts};
 use crate::lang::typed::{BinaryOp, Block, Expr, ExprKind, Program, Statement, StatementKind};
 use crate::lang::types::Type;
+use crate::model::bytes::bytes_of;
 use crate::model::target::Target;
 use crate::model::value::Value;
 use crate::store::{Column, ColumnKind, Given, Origin, TracepointFields};
@@ -136,7 +137,7 @@ fn fixed(keys: &Keys<'_>, condition: &Expr) -> Option<(Arc<str>, Value)> {
 
 fn constant(e: &Expr) -> Option<Value> {
     match (&e.kind, &e.ty) {
-        (ExprKind::Str(text), _) => Some(Value::Str(text.as_bytes().into())),
+        (ExprKind::Str(text), _) => Some(Value::Str(bytes_of(text).into_owned().into())),
         (ExprKind::Cast(inner), Type::Str { .. }) => constant(inner),
         (_, Type::Int { size, signed: true }) => e.as_int().map(|bits| Value::Int(bits as i64, *size)),
         (_, Type::Int { size, signed: false }) => e.as_int().map(|bits| Value::Uint(bits, *size)),
