@@ -13,7 +13,7 @@ mod layout;
 mod operators;
 mod scopes;
 mod sessions;
-mod sizes;
+pub mod sizes;
 mod tree;
 pub mod validate;
 pub mod walk;
@@ -35,7 +35,6 @@ pub use ids::{ActionId, FunctionId, LocalId, MapId};
 pub use layout::{aggregate_size, bitfield_shifts, bitfield_value, size_align, tuple_layout};
 pub use operators::{BinaryOp, UnaryOp};
 pub use sessions::Session;
-pub use sizes::Sizes;
 
 /// A checked script.
 #[derive(Clone, Debug, Default)]

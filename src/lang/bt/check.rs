@@ -53,7 +53,8 @@ use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::Facts;
 use crate::lang::front::{Checked, FrontOptions};
 use crate::lang::source::{SourceText, Span};
-use crate::lang::typed::{Program, Sizes};
+use crate::lang::typed::Program;
+use crate::lang::typed::sizes::Sizes;
 
 pub(crate) use crate::lang::codes::check::*;
 use checker::Checker;
