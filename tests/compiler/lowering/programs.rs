@@ -26,8 +26,14 @@ fn every_kind_of_program_that_this_kernel_has_is_accepted() {
             report(0, vec![builtin(Builtin::Cpu, Type::U32)]),
         ]
     };
-    let uprobe =
-        Target::Uprobe { path: "/proc/self/exe".into(), symbol: "main".into(), file_offset: 0, ret: false, pid: None };
+    let uprobe = Target::Uprobe {
+        path: "/proc/self/exe".into(),
+        symbol: "main".into(),
+        file_offset: 0,
+        ret: false,
+        pid: None,
+        exits: [].into(),
+    };
     let targets = [
         Target::Tracepoint { category: "syscalls".into(), event: "sys_enter_openat".into() },
         Target::RawTracepoint { event: "sys_enter".into(), module: "".into() },
