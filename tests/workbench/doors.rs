@@ -234,6 +234,7 @@ fn a_full_disk_destroys_no_file_and_is_an_exit_code() {
     while std::io::Write::write_all(&mut fill, &[0; 4096]).is_ok() {}
     let traces = cannot_trace().is_none();
     let program = "BEGIN { printf(\"%5000s\", \"x\"); exit(); }";
+    let new = small.0.join("new");
     let cases: &[(&[&str], bool)] = &[
         (&["export", "r.psrec", "-f", "events-csv", "-o", name], true),
         (&["demo", "file-server", "--save", name], true),
@@ -242,7 +243,7 @@ fn a_full_disk_destroys_no_file_and_is_an_exit_code() {
         (&["fmt", script.to_str().unwrap()], true),
         (&["run", "-e", program, "-o", name], traces),
         (&["run", "-e", program, "--record", name], traces),
-        (&["run", "-e", program, "--record", small.0.join("new").to_str().unwrap()], traces),
+        (&["run", "-e", program, "--record", new.to_str().unwrap()], traces),
     ];
     for (arguments, _) in cases.iter().filter(|(_, runs)| *runs) {
         let out = run(arguments, &folder.0);
