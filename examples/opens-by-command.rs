@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Update::Trace(info) => history.declare(info),
             Update::Append(chunk) => history.append(chunk),
             Update::Ended { .. } => break,
-            Update::Checked { .. } | Update::Notice { .. } => {}
+            Update::Checked { .. } | Update::Notice { .. } | Update::Command { .. } => {}
         }
     }
     let mut text = String::new();

@@ -15,6 +15,7 @@ pub mod function_types;
 pub mod functions;
 pub mod guard;
 pub mod mounts;
+pub mod process;
 mod read;
 pub mod roots;
 pub mod symbols;

@@ -18,6 +18,7 @@ pub mod rate;
 pub mod renamed;
 pub mod search;
 pub mod signature;
+pub mod subject;
 pub(crate) mod suggest;
 pub mod user;
 pub mod xray;

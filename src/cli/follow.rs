@@ -5,10 +5,17 @@ use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser as _;
 
-use super::{Cli, CliError, Command, World, run};
+use super::run::Runner;
+use super::script::Script;
+use super::xray::{RunArgs, ending, span};
+use super::{CliError, World};
+use crate::lang::diagnostic::Diagnostic;
+use crate::lang::source::SourceText;
+use crate::output::diagnostics::render_all;
 use crate::stdio;
 use crate::tracer::follow::{self, Chosen, Object};
 
@@ -44,6 +51,9 @@ pub struct Args {
     /// Run a command: the trace ends with it.
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]
     command: Option<String>,
+    /// How long.
+    #[arg(short = 'd', long, value_name = "TIME", value_parser = span)]
+    duration: Option<Duration>,
     /// One JSON object a line.
     #[arg(long)]
     json: bool,
@@ -96,13 +106,16 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
         return Err(CliError::Refused("--host, --port and --proto choose packets: follow skb".to_owned()));
     }
     let kernel = super::kernel::running(world);
-    let text = follow::script(object, &chosen, &kernel)
+    let mut text = follow::script(object, &chosen, &kernel)
         .map_err(|absence| CliError::Refused(format!("{absence}; {}", absence.remedy)))?;
+    if let Some(duration) = args.duration {
+        text += &ending(duration);
+    }
     if args.script {
         stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut words: Vec<OsString> = ["probescope", "run", "--times", "-e", &text].map(Into::into).to_vec();
+    let mut words = ["run", "--times", "-e", ""].map(OsString::from).to_vec();
     if args.json {
         words.extend(["-f", "json"].map(Into::into));
     }
@@ -112,9 +125,9 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     if let Some(path) = &args.record {
         words.extend(["--record".into(), path.into()]);
     }
-    let cli = Cli::try_parse_from(words).map_err(|error| CliError::Refused(error.to_string()))?;
-    match cli.command {
-        Some(Command::Run(args)) => run::run(&args, world),
-        _ => Err(CliError::Refused("the script can't be run".to_owned())),
-    }
+    let run = RunArgs::try_parse_from(words).map_err(|error| CliError::Refused(error.to_string()))?.run;
+    // What is said of a line is said of the script that `--script` prints.
+    let script = Script::of_text("follow --script", &text);
+    let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
+    Runner::new(&run, world, &script, &plain).run()
 }

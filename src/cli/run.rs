@@ -31,6 +31,7 @@ use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::dump as types;
 use crate::model::budget::Budget;
 use crate::model::snapshot::MapSnapshot;
+use crate::model::target::Target;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
 use crate::session::count;
@@ -109,11 +110,12 @@ pub(super) fn is_of_the_attach(diagnostic: &Diagnostic) -> bool {
 /// Runs the subcommand.
 pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let script = args.script.read()?;
+    if let Some(help) = script.help() {
+        stdio::out().write_all(help.as_bytes()).map_err(CliError::stdout)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
-    let overrides = args.overrides();
-    let (defaults, announce, like_bpftrace) = (&[], false, false);
-    let maps = None;
-    Runner { args, world, script: &script, shown: &plain, defaults, overrides, announce, like_bpftrace, maps }.run()
+    Runner::new(args, world, &script, &plain).run()
 }
 
 /// One run; the bpftrace mode makes its own from its own flags.
@@ -156,10 +158,28 @@ impl Face for WithMaps<'_> {
     }
 }
 
+impl<'a> Runner<'a> {
+    /// A run of this program's own, with its settings and messages.
+    pub(super) fn new(
+        args: &'a Args,
+        world: &'a World,
+        script: &'a Script,
+        shown: &'a dyn Fn(&[Diagnostic], &SourceText) -> String,
+    ) -> Self {
+        let (defaults, overrides) = (&[], args.overrides());
+        Self { args, world, script, shown, defaults, overrides, announce: false, like_bpftrace: false, maps: None }
+    }
+}
+
 impl Runner<'_> {
+    /// The process that the trace is limited to, by the command's flag or among the script's parameters.
+    fn pid(&self) -> Option<u32> {
+        self.args.pid.or(self.script.pid)
+    }
+
     /// Looks for the process of `-p` and the program of `-c` before anything is compiled or attached.
     fn find_processes(&self) -> Result<(), CliError> {
-        let (pid, command) = (self.args.pid, self.args.command.as_deref());
+        let (pid, command) = (self.pid(), self.args.command.as_deref());
         if let Some(command) = command.filter(|_| self.like_bpftrace) {
             super::tracing::find_processes(pid, None)?;
             let name = command.split(' ').next().unwrap_or_default();
@@ -182,7 +202,7 @@ impl Runner<'_> {
             Err(code) => return Ok(code),
         };
         if self.args.count_first {
-            let lines = count::first(&kernel, self.args.pid, &compiled.program, &self.script.source);
+            let lines = count::first(&kernel, self.pid(), &compiled.program, &self.script.source);
             stdio::say(format_args!("{}", lines.join("\n")));
         }
         let output = Destination::open(self.args.output.as_deref())?;
@@ -221,7 +241,7 @@ impl Runner<'_> {
             Ok(compiled) => compiled,
             Err(code) => return Ok(code),
         };
-        let facts = kernel.target_facts(self.args.pid, 0);
+        let facts = kernel.target_facts(self.pid(), 0);
         let source = &self.script.source;
         for stage in stages {
             let (title, text) = match stage {
@@ -251,7 +271,7 @@ impl Runner<'_> {
     /// The compiled script, or what the program ends with.
     fn compile(&self, kernel: &Arc<Kernel>, child: Option<u32>) -> Result<Compiled, ExitCode> {
         let mut settings = self.script.settings(Arc::clone(kernel));
-        settings.pid = self.args.pid;
+        settings.pid = self.pid();
         let own = &self.world.config;
         let (config, brake) =
             if self.like_bpftrace { (Vec::new(), true) } else { (own.settings(), own.trace.brake != Some(false)) };
@@ -325,13 +345,15 @@ impl Runner<'_> {
     }
 
     /// What gives up the rights that are not needed once everything is attached. A script that may change the system runs
-    /// commands with all of them.
+    /// commands with all of them; user probes of a process whose first thread ends are attached anew.
     fn rights(&self, kernel: &Kernel, compiled: &Compiled) -> Option<fn()> {
         let keeps_all = self.args.allow_unsafe || self.world.config.trace.allow_unsafe == Some(true);
         // A CPU that comes later gets its events then.
         let paranoid = kernel.proc_text("sys/kernel/perf_event_paranoid").and_then(|text| text.parse::<i32>().ok());
         let opens_events = paranoid.is_some_and(|level| level > 2) && has_events(&compiled.artifact);
-        let give_up: fn() = if self.budget().is_some() || opens_events {
+        let attaches = || compiled.program.probes.iter().flat_map(|probe| &probe.targets).any(Target::is_of_user);
+        let attaches_anew = self.pid().is_some() && attaches();
+        let give_up: fn() = if self.budget().is_some() || opens_events || attaches_anew {
             || Rights::Statistics.keep()
         } else {
             || Rights::Trace.keep()
@@ -362,8 +384,7 @@ impl Runner<'_> {
         child: Option<Held>,
         stopping: Arc<AtomicBool>,
     ) -> ScriptTracer {
-        let place =
-            Place::new(kernel, self.args.pid).counting_as_bpftrace(kernel, &compiled.program, &compiled.artifact);
+        let place = Place::new(kernel, self.pid()).counting_as_bpftrace(kernel, &compiled.program, &compiled.artifact);
         let purpose = self.args.purpose();
         let run = ScriptRun {
             info: info::of(&compiled.program, &self.script.source, kernel),

@@ -31,7 +31,7 @@ pub struct ScriptArgs {
     pub rest: Vec<String>,
 
     /// More parameters of the script; those that start with `--` are its named options (getopt), and so are `-x` and
-    /// `-p VALUE` where the script has an option of one letter.
+    /// `-n VALUE` where the script has options of one letter. `-p PID` limits it to a process, `-h` lists its options.
     #[arg(value_name = "PARAMETER", last = true, value_parser = any_bytes())]
     pub after: Vec<String>,
 }
@@ -78,6 +78,8 @@ pub struct Script {
     pub params: Vec<String>,
     /// Named options.
     pub named: Vec<(String, Option<String>)>,
+    /// The process that it is limited to, told among its parameters.
+    pub pid: Option<u32>,
 }
 
 impl ScriptArgs {
@@ -90,8 +92,8 @@ impl ScriptArgs {
                 return Err(CliError::Refused("name a script file, or give the program with -e".to_owned()));
             }
         };
-        let Given { params, named, .. } = self.given(rest, &source);
-        Ok(Script { source, params, named })
+        let Given { params, named, pid, .. } = self.given(rest, &source);
+        Ok(Script { source, params, named, pid })
     }
 
     /// What the script is given: `rest` are parameters as they stand, what is behind `--` may be options.
@@ -130,9 +132,44 @@ pub fn kernel() -> Arc<Kernel> {
 }
 
 impl Script {
+    /// A text of ours, given nothing.
+    pub(super) fn of_text(name: &str, text: &str) -> Self {
+        Self { source: SourceText::new(name, text), params: Vec::new(), named: Vec::new(), pid: None }
+    }
+
+    /// What the script says of itself at its head, and its options, where these are asked for and it has no option of
+    /// this name.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        self.named.iter().find(|(name, value)| matches!(&**name, "h" | "help") && value.is_none())?;
+        let wanted = front_end(&self.source).wanted(&self.source);
+        if wanted.options.iter().any(|option| matches!(&*option.name, "h" | "help")) {
+            return None;
+        }
+        let head = self.source.text.lines().take_while(|line| line.starts_with("//"));
+        let mut help: String =
+            head.map(|line| format!("{}\n", line.trim_start_matches("//").trim_start_matches(' '))).collect();
+        help += "\nOptions:\n";
+        for option in &wanted.options {
+            let dashes = if option.name.chars().count() == 1 { "-" } else { "--" };
+            let value = if option.takes_value { " VALUE" } else { "" };
+            let about = option.about.as_deref().map_or_else(String::new, |about| format!(": {about}"));
+            help += &format!("  {dashes}{}{value}{about}\n", option.name);
+        }
+        if wanted.takes_limit() {
+            help += "  -p PID: only what is about this process\n";
+        }
+        Some(help)
+    }
+
     /// How it is compiled for this kernel.
     #[must_use]
     pub fn settings(&self, kernel: Arc<Kernel>) -> FrontSettings {
-        FrontSettings { params: self.params.clone(), named: self.named.clone(), ..FrontSettings::new(kernel) }
+        FrontSettings {
+            params: self.params.clone(),
+            named: self.named.clone(),
+            pid: self.pid,
+            ..FrontSettings::new(kernel)
+        }
     }
 }

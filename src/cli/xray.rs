@@ -47,7 +47,7 @@ pub struct Args {
     /// Run a command, and end with it.
     #[arg(short, long)]
     command: Option<String>,
-    /// Limit the trace to a process, where its probes can.
+    /// Limit the trace to calls of a process.
     #[arg(short, long)]
     pid: Option<u32>,
     /// Part of each CPU's time that the probes may take.
@@ -79,12 +79,17 @@ enum Sort {
 
 /// The arguments of `run`, to be read from words.
 #[derive(Debug, Parser)]
-struct RunArgs {
+pub(super) struct RunArgs {
     #[command(flatten)]
-    run: run::Args,
+    pub(super) run: run::Args,
 }
 
-fn span(text: &str) -> Result<Duration, String> {
+/// The clause that ends a script after a time.
+pub(super) fn ending(duration: Duration) -> String {
+    format!("\ninterval:ms:{}\n{{\n    exit();\n}}\n", duration.as_millis().max(1))
+}
+
+pub(super) fn span(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
     let factor = match unit {
         "ms" => 0.001,
@@ -105,7 +110,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     }
     let mut text = made.script;
     if let Some(duration) = args.duration {
-        let _ = write!(text, "\ninterval:ms:{}\n{{\n    exit();\n}}\n", duration.as_millis().max(1));
+        text += &ending(duration);
     }
     if args.script {
         stdio::out().write_all(text.as_bytes()).map_err(CliError::stdout)?;
@@ -116,16 +121,13 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     words.extend(args.command.iter().flat_map(|command| ["-c".to_owned(), command.clone()]));
     words.extend(args.pid.iter().flat_map(|pid| ["-p".to_owned(), pid.to_string()]));
     let run = RunArgs::try_parse_from(words).map_err(|e| CliError::Refused(e.to_string()))?.run;
-    let script = Script { source: SourceText::new("xray.bt", &text), params: Vec::new(), named: Vec::new() };
+    let script = Script::of_text("xray.bt", &text);
     let plain = |d: &[Diagnostic], s: &SourceText| render_all(s, d, world.colour());
     let kernel = super::kernel::running(world);
     // Where the kernel has none, words stay as they are.
     let btf = kernel.btf().ok();
     let tables = |maps: &[MapSnapshot]| table(args, maps, btf);
-    let (defaults, overrides, announce, like_bpftrace) = (&[], Vec::new(), false, false);
-    let script = &script;
-    let maps: Option<&dyn Fn(&[MapSnapshot]) -> String> = Some(&tables);
-    Runner { args: &run, world, script, shown: &plain, defaults, overrides, announce, like_bpftrace, maps }.run()
+    Runner { maps: Some(&tables), ..Runner::new(&run, world, &script, &plain) }.run()
 }
 
 fn table(args: &Args, maps: &[MapSnapshot], btf: Option<&Btf>) -> String {

@@ -17,6 +17,7 @@ use super::error::EngineError;
 use super::load::listen;
 use crate::codegen::artifact::{Artifact, ProgramKind, ProgramSpec};
 use crate::kernel::features::Feature;
+use crate::kernel::process::{self, Left};
 use crate::kernel::{Kernel, Roots};
 use crate::lang::source::Span;
 use crate::lang::typed::{MissingProbes, Probe, Program};
@@ -25,6 +26,7 @@ use crate::model::target::Target;
 pub mod cpus;
 mod iter;
 mod kernel;
+mod leader;
 mod perf;
 mod trampolines;
 mod user;
@@ -42,6 +44,8 @@ pub struct Place {
     pub online_cpus: Vec<u32>,
     /// Only this process, where the attach point can tell.
     pub pid: Option<u32>,
+    /// User probes are attached to all processes, and their programs ask whose call it is.
+    pub everybody: bool,
     /// Attach points that are not counted, as bpftrace attaches them by another one's link.
     pub shared: u32,
 }
@@ -51,7 +55,8 @@ impl Place {
     #[must_use]
     pub fn new(kernel: &Kernel, pid: Option<u32>) -> Self {
         let Roots { sys, proc, .. } = kernel.roots().clone();
-        Self { sys, proc, online_cpus: kernel.online_cpus().as_slice().to_vec(), pid, shared: 0 }
+        let everybody = pid.is_some_and(|pid| matches!(process::left(&proc, pid), Left::Others(_)));
+        Self { sys, proc, online_cpus: kernel.online_cpus().as_slice().to_vec(), pid, everybody, shared: 0 }
     }
 
     /// Counts a program's attach points as bpftrace does on this kernel.
@@ -166,6 +171,23 @@ pub struct Links {
     pub attached: Vec<Attached>,
     /// What is not, in a script whose `missing_probes` forgives it.
     pub refused: Vec<Unattached>,
+}
+
+/// Attaches the programs of user probes to all processes: those that they stand for by now see nothing any more.
+fn attach_users(
+    program: &Program,
+    artifact: &Artifact,
+    object: &Object,
+    place: &Place,
+) -> Result<Vec<Attached>, EngineError> {
+    let (loaded, place, mut links) = (by_name(object), Place { everybody: true, ..place.clone() }, Links::default());
+    for index in order(program, artifact) {
+        let spec = &artifact.programs[index];
+        if matches!(spec.kind, ProgramKind::Uprobe | ProgramKind::UprobeMulti) {
+            attach_program(program, &loaded, &place, index, spec, &mut links)?;
+        }
+    }
+    Ok(links.attached)
 }
 
 /// Attaches every program that has targets. On failure everything attached so far is let go and the error names the probe.

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use super::sys::memory::PerfRing;
 use super::sys::perf;
+use crate::kernel::process;
 
 /// Pause between two looks at the side bands.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -200,7 +201,7 @@ fn note_present(shared: &Shared, proc: &Path) {
         if shared.stop.load(Ordering::Acquire) {
             return;
         }
-        let Ok(text) = std::fs::read_to_string(proc.join(pid.to_string()).join("maps")) else { continue };
+        let Ok(text) = std::fs::read_to_string(process::folder(proc, pid).join("maps")) else { continue };
         let mut found: Vec<Mapping> = parse_maps(&text, true);
         let mut inner = shared.lock();
         drain(&mut inner);

@@ -16,7 +16,7 @@ use blazesym::symbolize::{Input, Symbolized, Symbolizer};
 use super::generated::Generated;
 use super::processes::{self, Mapping, Watch};
 use crate::binary::{demangle, elf};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, process};
 use crate::model::value::Frame;
 
 /// The kernel's symbol table, as the engine needs it.
@@ -116,7 +116,7 @@ impl UserSymbols {
         if self.processes.len() >= MOST_PROCESSES {
             self.processes.clear();
         }
-        let text = std::fs::read_to_string(self.proc.join(pid.to_string()).join("maps")).unwrap_or_default();
+        let text = std::fs::read_to_string(process::folder(&self.proc, pid).join("maps")).unwrap_or_default();
         let known = KnownMaps { maps: processes::parse_maps(&text, false).into(), read: Instant::now() };
         self.processes.insert(pid, known.clone());
         known
@@ -226,8 +226,9 @@ impl UserSymbols {
     /// for all processes, else as the process sees it. `None` for a file that is gone.
     fn reachable(&self, pid: u32, mapping: &Mapping) -> Option<PathBuf> {
         use std::os::unix::fs::MetadataExt as _;
-        let process = self.proc.join(pid.to_string());
-        let held = process.join("map_files").join(format!("{:x}-{:x}", mapping.start, mapping.end));
+        let process = process::folder(&self.proc, pid);
+        let held =
+            self.proc.join(pid.to_string()).join("map_files").join(format!("{:x}-{:x}", mapping.start, mapping.end));
         if mapping.deleted {
             return [held, process.join("exe")]
                 .into_iter()

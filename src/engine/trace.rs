@@ -47,10 +47,10 @@ pub struct Trial(usize);
 /// A trace that runs until it is dropped.
 #[derive(Debug)]
 pub struct Trace {
-    program: Arc<Program>,
-    artifact: Arc<Artifact>,
+    pub(super) program: Arc<Program>,
+    pub(super) artifact: Arc<Artifact>,
     // Dropped in this order: detached first, then draining stops, then the object is unloaded.
-    links: Vec<Attached>,
+    pub(super) links: Vec<Attached>,
     refused: Vec<Unattached>,
     drain: Option<Drain>,
     unwinder: Option<Unwinder>,
@@ -69,7 +69,7 @@ pub struct Trace {
     /// Attach points that are not counted.
     shared: u32,
     pub(super) gone: Gone,
-    object: Object,
+    pub(super) object: Object,
 }
 
 impl Trace {

@@ -20,6 +20,7 @@ use crate::codegen::artifact::{
     UNWIND_FIRST_MAPPING, UNWIND_MAPPING, UNWIND_MAPPINGS, UNWIND_MM, UNWIND_NO_ADDRESS, UNWIND_PROCESS,
     UNWIND_PROCESSES, UNWIND_ROW, UNWIND_ROWS,
 };
+use crate::kernel::process;
 use crate::thread::{self, Rights};
 
 /// Pause between two looks at the processes that are asked for.
@@ -127,7 +128,7 @@ impl Tables {
 
     /// A process's code; nothing of one that has ended, or that we may not look at.
     fn mappings(&self, pid: u32) -> Vec<Mapping> {
-        let text = std::fs::read_to_string(self.proc.join(pid.to_string()).join("maps")).unwrap_or_default();
+        let text = std::fs::read_to_string(process::folder(&self.proc, pid).join("maps")).unwrap_or_default();
         parse_code(&text)
     }
 
@@ -167,7 +168,7 @@ impl Tables {
 
     /// The rows of a mapping's code: none where it says nothing of its frames, or where there is no room for more.
     fn placed(&mut self, pid: u32, mapping: &Mapping) -> Option<Placed> {
-        let (code, path) = code(&self.proc.join(pid.to_string()), mapping)?;
+        let (code, path) = code(&process::folder(&self.proc, pid), mapping)?;
         if let Some(placed) = self.files.get(&code) {
             return Some(placed.clone());
         }

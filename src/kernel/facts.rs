@@ -36,7 +36,8 @@ impl Kernel {
     }
 
     /// Device and inode of this process's pid namespace, unless it is the first one.
-    fn pid_namespace(&self) -> Option<(u64, u64)> {
+    #[must_use]
+    pub fn pid_namespace(&self) -> Option<(u64, u64)> {
         let namespace = std::fs::metadata(self.roots().proc.join("self/ns/pid")).ok()?;
         (namespace.ino() != FIRST_PID_NAMESPACE).then(|| (namespace.dev(), namespace.ino()))
     }

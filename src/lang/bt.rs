@@ -9,6 +9,7 @@ pub mod expand;
 pub mod front;
 mod latency;
 pub mod lexer;
+mod limit;
 pub mod parser;
 pub mod pretty;
 mod semantic;

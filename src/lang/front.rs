@@ -122,6 +122,20 @@ pub struct Wanted {
     pub positional: u32,
     /// Its named options, in the order of the text.
     pub options: Vec<WantedOption>,
+    /// It reads positional parameters, or counts them.
+    pub takes_words: bool,
+    /// It counts them: any number may be given.
+    pub takes_any_number: bool,
+}
+
+impl Wanted {
+    /// Whether `-p PID` among its words limits the trace to a process: it has no option of this name itself, and no
+    /// parameter that this could be.
+    #[must_use]
+    pub fn takes_limit(&self) -> bool {
+        let has = |name: &str| self.options.iter().any(|option| &*option.name == name);
+        self.positional == 0 && !self.takes_any_number && !has("p") && !has("pid")
+    }
 }
 
 /// A named option of a script.

@@ -51,19 +51,26 @@ pub fn narrowed(
     edit(text, *clause, &format!("{expression} == {literal}")).ok_or(NarrowError::NoClause)
 }
 
-/// The text with this condition in each clause, but for those that belong to no thread: of the beginning, the end and intervals.
-#[must_use]
-pub fn limited(front: &dyn FrontEnd, text: &str, condition: &str) -> String {
+/// The text with a condition in each clause, by its attach points, but for those of the beginning, the end and intervals.
+///
+/// # Errors
+/// What `condition` says of a clause that none can limit.
+pub fn limited(
+    front: &dyn FrontEnd,
+    text: &str,
+    condition: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<String, String> {
     let mut limited = text.to_owned();
     let source = SourceText::new("clauses", text);
     let clauses = front.clauses(&source);
     // From the last one on, so that the places of those before it stay.
     for clause in clauses.into_iter().rev().filter(|clause| has_thread(source.slice(clause.probes))) {
-        if let Some((span, new)) = edit(text, clause, condition) {
+        let condition = condition(source.slice(clause.probes))?;
+        if let Some((span, new)) = edit(text, clause, &condition) {
             limited.replace_range(span.start as usize..span.end as usize, &new);
         }
     }
-    limited
+    Ok(limited)
 }
 
 fn has_thread(probes: &str) -> bool {
@@ -211,7 +218,7 @@ mod tests {
     fn clauses_that_belong_to_a_thread_are_limited() {
         let text = "// Begin here.\nBEGIN { @ = 1; }\nkprobe:f\n{\n    @s[tid] = nsecs;\n}\nkretprobe:f /@s[tid] || 1/ { }\n\
                     interval:s:1 { print(@); }\nprofile:hz:99, kprobe:end_it { @ = count(); }\n";
-        let limited = limited(FRONT_ENDS[0], text, "pid == 7");
+        let limited = limited(FRONT_ENDS[0], text, &|_| Ok("pid == 7".to_owned())).unwrap();
         assert_eq!(
             limited,
             "// Begin here.\nBEGIN { @ = 1; }\nkprobe:f\n/pid == 7/\n{\n    @s[tid] = nsecs;\n}\n\

@@ -217,6 +217,9 @@ pub struct Probe {
     /// True when it has one attach point in the script and its body does not ask for `probe`: a kernel function's
     /// entry may then share a session with the return.
     pub alone: bool,
+    /// True when its predicate already says that the event is about the process of `-p`: else it is compared with the one
+    /// that runs.
+    pub limited: bool,
     /// True when ftrace lists each of its kernel functions, and each once: links to many functions reach them.
     pub traced: bool,
     /// Set by what can't be read and by a division by zero, which then leave the innermost loop; where there is none they

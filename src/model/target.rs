@@ -122,6 +122,12 @@ pub enum Target {
 }
 
 impl Target {
+    /// Whether it is in a user-space binary.
+    #[must_use]
+    pub const fn is_of_user(&self) -> bool {
+        matches!(self, Self::Uprobe { .. } | Self::Usdt { .. })
+    }
+
     /// Whether the tracer itself or a clock of its own makes it fire, and nothing of the traced system.
     #[must_use]
     pub const fn is_fired_by_tracer(&self) -> bool {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::glob::Glob;
 use super::suggest;
 use crate::binary::{BinaryError, archive, cache};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, process};
 
 /// Most files that a pattern may stand for.
 const MAX_FILES: usize = 4096;
@@ -48,20 +48,20 @@ fn below(root: &Path, path: &Path) -> PathBuf {
 
 /// `/proc/PID/root`, when the process sees other mounts than we do.
 fn foreign_root(kernel: &Kernel, pid: u32) -> Option<PathBuf> {
-    let namespace = |who: &str| std::fs::read_link(kernel.roots().proc.join(who).join("ns/mnt")).ok();
-    let pid = pid.to_string();
-    (namespace(&pid)? != namespace("self")?).then(|| kernel.roots().proc.join(pid).join("root"))
+    let namespace = |who: &Path| std::fs::read_link(kernel.roots().proc.join(who).join("ns/mnt")).ok();
+    let folder = process::folder(&kernel.roots().proc, pid);
+    (namespace(&folder)? != namespace(Path::new("self"))?).then(|| folder.join("root"))
 }
 
 fn own_program(kernel: &Kernel, pid: u32) -> Result<PathBuf, BinaryError> {
-    let path = kernel.roots().proc.join(pid.to_string()).join("exe");
+    let path = process::folder(&kernel.roots().proc, pid).join("exe");
     std::fs::read_link(&path).map_err(|source| BinaryError::Read { path, source })
 }
 
 /// Files that a process has mapped as code, each once.
 #[must_use]
 pub fn mapped_files(kernel: &Kernel, pid: u32) -> Vec<PathBuf> {
-    let maps = kernel.proc_text(format!("{pid}/maps")).unwrap_or_default();
+    let maps = kernel.proc_text(process::folder(&kernel.roots().proc, pid).join("maps")).unwrap_or_default();
     let mut paths: Vec<PathBuf> = Vec::new();
     for line in maps.lines() {
         let code = line.split_whitespace().nth(1).is_some_and(|rights| rights.contains('x'));

@@ -91,6 +91,7 @@ pub fn compiler(settings: FrontSettings) -> Compiler {
         let mut settings = settings.clone();
         settings.params.clone_from(&given.params);
         settings.named.clone_from(&given.named);
+        settings.pid = given.pid.or(settings.pid);
         settings.unsafe_allowed |= given.unsafe_allowed;
         compile(source, child, &settings)
     })

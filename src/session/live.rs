@@ -12,7 +12,6 @@ use std::thread::JoinHandle;
 
 use super::driver::{Mail, WAITING};
 use super::update::{Revision, ScriptId, Update};
-use crate::engine::attach::Place;
 use crate::kernel::Kernel;
 use crate::lang::source::SourceText;
 use crate::model::budget::Budget;
@@ -66,8 +65,9 @@ impl std::fmt::Debug for SessionOptions {
 }
 
 impl SessionOptions {
-    fn place(&self) -> Place {
-        Place::new(&self.kernel, self.pid)
+    /// The process that a script is limited to: its own, else that of the session.
+    fn limit(&self, given: Option<&Given>) -> Option<u32> {
+        given.and_then(|given| given.pid).or(self.pid)
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::kernel::mounts;
+use crate::probe::point::{self, PointPattern};
+use crate::probe::subject::{self, Named, Subject};
 
 /// Processes that are read at most.
 const MOST: usize = 8192;
@@ -36,12 +38,59 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The condition that limits a clause to it, in bpftrace's language.
-    #[must_use]
-    pub fn condition(&self) -> String {
-        match self {
+    /// The condition that limits a clause at these attach points to it, in bpftrace's language: about the thread that runs,
+    /// or the one that the probe is about.
+    ///
+    /// # Errors
+    /// Why no condition can tell, and what to do instead.
+    pub fn condition(&self, points: &str) -> Result<String, String> {
+        let written = points.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let points: Vec<String> =
+            written.flat_map(|line| line.split(',')).map(str::trim).filter(|p| !p.is_empty()).map(name).collect();
+        let mut conditions = points.iter().map(|point| self.at(point));
+        let first = conditions.next().unwrap_or_else(|| self.at(""))?;
+        if conditions.all(|other| other.as_deref() == Ok(&*first)) {
+            return Ok(first);
+        }
+        Err("the probes of this clause are about different threads: write a clause for each".to_owned())
+    }
+
+    /// The condition at one attach point, by its full name.
+    fn at(&self, point: &str) -> Result<String, String> {
+        let running = match self {
             Self::Process { pid, .. } => format!("pid == {pid}"),
             Self::Group { folder, .. } => format!("cgroup == cgroupid(\"{folder}\")"),
+        };
+        match subject::of(point) {
+            Subject::Running => Ok(running),
+            Subject::Other(Named::Process(text)) => self.of_task(point, text),
+            Subject::Both { other: Named::Process(text), .. } => {
+                self.of_task(point, text).map(|other| format!("({running} || {other})"))
+            }
+            Subject::Nobody { why, instead } => Err(format!("{point} can't be limited: {why}; {instead}")),
+            Subject::Other(_) | Subject::Both { .. } | Subject::Requester | Subject::Owner(_) => {
+                Err(self.by_option(point))
+            }
+        }
+    }
+
+    /// The condition on a thread whose process, or whose `task_struct`, arguments name.
+    fn of_task(&self, point: &str, text: &str) -> Result<String, String> {
+        match (self, text.strip_suffix("->tgid")) {
+            (Self::Process { pid, .. }, _) => Ok(format!("{text} == {pid}")),
+            (Self::Group { folder, .. }, Some(task)) => {
+                Ok(format!("{task}->cgroups->dfl_cgrp->kn->id == cgroupid(\"{folder}\")"))
+            }
+            (Self::Group { .. }, None) => Err(self.by_option(point)),
+        }
+    }
+
+    /// What limits where no condition does.
+    fn by_option(&self, point: &str) -> String {
+        let what = format!("{point} is about another thread than the one that runs, and no condition can tell whose");
+        match self {
+            Self::Process { pid, .. } => format!("{what}: give the script `-p {pid}` (Alt-A), which limits all of it"),
+            Self::Group { .. } => format!("{what} group: use rawtracepoint:NAME, or limit to a process"),
         }
     }
 
@@ -53,6 +102,17 @@ impl Scope {
             Self::Group { container: Some(container), comm, .. } => format!("container {container} ({comm})"),
             Self::Group { folder, .. } => format!("cgroup {folder}"),
         }
+    }
+}
+
+/// The name by which a point is known, with its provider in full; D's names of semantic probes are the same with more colons.
+fn name(point: &str) -> String {
+    match point::parse(point) {
+        Ok(PointPattern::Tracepoint { category, event }) => {
+            format!("tracepoint:{}:{}", category.as_str(), event.as_str())
+        }
+        Ok(PointPattern::RawTracepoint { event, .. }) => format!("rawtracepoint:{}", event.as_str()),
+        _ => point.replace(":::", ":"),
     }
 }
 
@@ -143,7 +203,7 @@ mod tests {
         write("4/stat", "4 (evil) S 1 4 4 0 -1 4194560 0 0\n");
         let scopes = read(&root);
         std::fs::remove_dir_all(&root).unwrap();
-        let conditions: Vec<String> = scopes.iter().map(Scope::condition).collect();
+        let conditions: Vec<String> = scopes.iter().map(|scope| scope.condition("kprobe:f").unwrap()).collect();
         let folder = format!("/sys/fs/cgroup/system.slice/docker-{id}.scope");
         let group = format!("cgroup == cgroupid(\"{folder}\")");
         assert_eq!(conditions, ["pid == 4", "pid == 9", "pid == 10", &group, "pid == 2"], "threads of the kernel last");
@@ -151,5 +211,24 @@ mod tests {
         assert_eq!(scopes[3].name(), "container 0123456789ab (nginx)");
         assert!(matches!(&scopes[3], Scope::Group { processes: 2, .. }));
         assert!(matches!(&scopes[1], Scope::Process { words, .. } if words == "nginx -g daemon off;"));
+    }
+
+    #[test]
+    fn a_clause_is_limited_by_whom_it_is_about() {
+        let process = Scope::Process { pid: 7, comm: "a".to_owned(), words: String::new() };
+        let group = Scope::Group { folder: "/g".to_owned(), processes: 1, comm: "a".to_owned(), container: None };
+        let of = |points: &str| process.condition(points);
+        assert_eq!(of("t:syscalls:sys_enter_read,\nkprobe:vfs_read").as_deref(), Ok("pid == 7"));
+        assert_eq!(of("rt:sched_waking").as_deref(), Ok("args.p->tgid == 7"));
+        assert_eq!(of("sched:wakeup").as_deref(), Ok("args.pid == 7"));
+        assert_eq!(of("rawtracepoint:sched_switch").as_deref(), Ok("(pid == 7 || args.next->tgid == 7)"));
+        assert!(of("tracepoint:sched:sched_waking").unwrap_err().contains("`-p 7`"));
+        assert!(of("tracepoint:irq:softirq_entry").unwrap_err().contains("latency task"));
+        assert!(of("kprobe:f, rt:sched_waking").is_err());
+        assert_eq!(
+            group.condition("rt:sched_waking").as_deref(),
+            Ok("args.p->cgroups->dfl_cgrp->kn->id == cgroupid(\"/g\")")
+        );
+        assert!(group.condition("sched:wakeup").is_err());
     }
 }

@@ -12,6 +12,8 @@ use crate::probe::signature::Signature;
 
 /// Functions that are traced where each takes a program of its own.
 const FEW: usize = 100;
+/// Objects that are followed at once.
+const MOST: usize = 65_536;
 
 /// What is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,13 +163,14 @@ pub fn script(object: Object, chosen: &Chosen, kernel: &Kernel) -> Result<String
          which of its arguments it is.\n// Needs: probes on functions, BTF.\n",
         tag = known.tag
     );
+    let drops = (object == Object::Skb).then(|| drops(kernel));
     if let Err(absence) = kernel.features().require(Feature::KprobeMulti) {
         let _ = writeln!(text, "// Limit: at most {FEW} functions for each argument are traced: {absence}.");
     }
-    let drops = (object == Object::Skb).then(|| drops(kernel));
     if let Some((_, Some(limit))) = &drops {
         let _ = writeln!(text, "// Limit: {limit}.");
     }
+    let _ = writeln!(text, "\n// So many objects at once.\nlet @followed = hash({MOST});");
     for place in 0..READ_PARAMETERS {
         let points = points(&known, place, many, kernel)?;
         if !points.is_empty() {

@@ -1,6 +1,5 @@
 //! A script's programs as a tracer: loads and attaches them, turns their records into reports, reads their maps.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,6 +24,7 @@ pub mod names;
 pub mod partial;
 mod records;
 pub mod reporter;
+mod watched;
 
 use budget::BudgetKeeper;
 use child::{ChildError, Held};
@@ -34,6 +34,7 @@ use losses::LossTeller;
 use names::Sources;
 use partial::{PARTIAL_EXIT, PartialTeller};
 use reporter::Reporter;
+use watched::Watched;
 
 /// How a compiled script is run.
 #[derive(Debug)]
@@ -122,7 +123,7 @@ impl AttachedScript {
         let ScriptRun { options, names, child, attach_only, reports_maps, stopping, ends_with, .. } = self.run;
         let decoder = Decoder::new(Arc::clone(self.trace.program()), names.names());
         RunningScript {
-            traced: options.place.pid.or(ends_with).map(|pid| options.place.proc.join(pid.to_string())),
+            watched: Watched::new(&options.place, ends_with),
             reporter: Reporter::new(decoder).stopped_by(stopping),
             attach_only,
             reports_maps,
@@ -159,8 +160,8 @@ fn sink(drains: bool, outlet: Outlet) -> Sink {
 pub struct RunningScript {
     attach_only: bool,
     reports_maps: bool,
-    /// The folder in `/proc` of the one process that is traced, or that the trace ends with.
-    traced: Option<PathBuf>,
+    /// The one process that is traced, or that the trace ends with.
+    watched: Option<Watched>,
     reporter: Reporter,
     losses: LossTeller,
     partial: PartialTeller,
@@ -186,6 +187,10 @@ impl RunningScript {
     #[must_use]
     pub const fn trace(&self) -> &Trace {
         &self.trace
+    }
+
+    fn has_missed(&self) -> bool {
+        self.watched.as_ref().is_some_and(Watched::is_partial)
     }
 
     /// Counters of now, and what is lost since the last time.
@@ -233,6 +238,9 @@ impl Running for RunningScript {
 
     fn sample(&mut self, what: Sample, face: &mut dyn Face) -> Result<(), TracerError> {
         if what == Sample::Counters {
+            if let Some(watched) = &mut self.watched {
+                watched.look(&mut self.trace, face)?;
+            }
             return self.count(false, face);
         }
         if !self.trace.program().maps.is_empty() {
@@ -264,7 +272,7 @@ impl Running for RunningScript {
     }
 
     fn is_over(&self) -> bool {
-        self.wants_end() || self.is_quiet() || self.traced.as_ref().is_some_and(|folder| !folder.exists())
+        self.wants_end() || self.is_quiet() || self.watched.as_ref().is_some_and(Watched::is_gone)
     }
 
     fn is_quiet(&self) -> bool {
@@ -303,7 +311,8 @@ impl Running for RunningScript {
         face.flush()?;
         self.child.terminate();
         let code = self.reporter.exit_code().unwrap_or(0);
-        let partial = self.partial.is_partial() || self.budget.is_partial() || self.losses.has_cut_loops();
+        let partial =
+            self.partial.is_partial() || self.budget.is_partial() || self.losses.has_cut_loops() || self.has_missed();
         Ok(if code == 0 && partial { PARTIAL_EXIT } else { code })
     }
 

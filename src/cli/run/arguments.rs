@@ -30,11 +30,12 @@ pub struct Args {
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Run a command: it starts when everything is attached, and the trace ends with it.
+    /// Run a command: it starts when everything is attached, and the trace ends with it. It is no limit: `/pid == cpid/` is.
     #[arg(short = 'c', long = "command", value_name = "COMMAND", value_parser = any_bytes())]
     pub command: Option<String>,
 
-    /// Limit the trace to a process, where its probes can.
+    /// Limit the trace to what is about a process: the thread that runs, or the one that the event names, as the woken one;
+    /// what is about nobody, as softirqs, is refused. See docs/filters.md.
     #[arg(short = 'p', long = "pid", value_name = "PID")]
     pub pid: Option<u32>,
 

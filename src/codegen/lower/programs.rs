@@ -256,8 +256,9 @@ fn lower_program(l: &mut Lowerer<'_, '_>, targets: &[u32]) -> Result<(), Codegen
     Ok(())
 }
 
-/// Whether `-p` limits this kind of probe here; user probes are limited where they attach.
+/// Whether `-p` limits this kind of probe here. User probes are limited where they attach as well, as long as the process's
+/// first thread lives.
 fn filters_processes(l: &Lowerer<'_, '_>) -> bool {
     let target = &l.probe.targets[l.target];
-    !target.is_fired_by_tracer() && !matches!(target, Target::Uprobe { .. } | Target::Usdt { .. })
+    !l.probe.limited && !target.is_fired_by_tracer()
 }

@@ -22,18 +22,18 @@ pub(super) fn events_of(job: &Job<'_>, cpus: &[u32], timers: bool, links: &mut V
             Target::Interval { .. } if !timers => {}
             Target::Interval { period_ns } => {
                 let first = job.place.online_cpus.first().copied().unwrap_or(0);
-                timer(job, i, Rate::Period(*period_ns), &[first], None, links)?;
+                timer(job, i, Rate::Period(*period_ns), &[first], links)?;
             }
             Target::Profile { rate } => {
                 let rate = match rate {
                     target::Rate::Hertz(n) => Rate::Frequency(*n),
                     target::Rate::PeriodNs(n) => Rate::Period(*n),
                 };
-                timer(job, i, rate, cpus, job.place.pid, links)?;
+                timer(job, i, rate, cpus, links)?;
             }
             Target::PerfEvent { kind, config, period } => {
                 let event = (*kind, *config, Rate::Period(*period));
-                on_cpus(job, i, event, cpus, job.place.pid, links)?;
+                on_cpus(job, i, event, cpus, links)?;
             }
             Target::Watchpoint { address, length, mode, pid } => {
                 watchpoint(job, i, (*address, *length, *mode), pid.or(job.place.pid), cpus, links)?;
@@ -44,27 +44,21 @@ pub(super) fn events_of(job: &Job<'_>, cpus: &[u32], timers: bool, links: &mut V
     Ok(())
 }
 
-fn timer(
-    job: &Job<'_>,
-    i: usize,
-    rate: Rate,
-    cpus: &[u32],
-    pid: Option<u32>,
-    links: &mut Vec<Attached>,
-) -> Result<(), Refusal> {
-    on_cpus(job, i, (SOFTWARE, CPU_CLOCK, rate), cpus, pid, links)
+fn timer(job: &Job<'_>, i: usize, rate: Rate, cpus: &[u32], links: &mut Vec<Attached>) -> Result<(), Refusal> {
+    on_cpus(job, i, (SOFTWARE, CPU_CLOCK, rate), cpus, links)
 }
 
+/// On all of these CPUs, for whatever runs: an event of a process would be one of its first thread, and the program asks
+/// whose firing it is.
 fn on_cpus(
     job: &Job<'_>,
     i: usize,
     (kind, config, rate): (u32, u64, Rate),
     cpus: &[u32],
-    pid: Option<u32>,
     links: &mut Vec<Attached>,
 ) -> Result<(), Refusal> {
     for (n, cpu) in cpus.iter().enumerate() {
-        let event = Event { kind, config, rate, pid: pid.map_or(-1, |p| p as i32), cpu: *cpu as i32 };
+        let event = Event { kind, config, rate, pid: -1, cpu: *cpu as i32 };
         let fd = perf::open(&event).map_err(|e| Refusal::io(i, &e))?;
         let link = hang(job, i, fd)?;
         job.done_on(*cpu, links, link, usize::from(n == 0));
@@ -84,16 +78,18 @@ fn watchpoint(
         Some(pid) => threads(&job.place.proc, pid).into_iter().map(|thread| (thread, -1)).collect(),
         None => cpus.iter().map(|cpu| (-1, *cpu as i32)).collect(),
     };
-    for (n, (pid, cpu)) in places.into_iter().enumerate() {
+    let (several, mut first) = (places.len() > 1, true);
+    for (pid, cpu) in places {
         let fd = match perf::open_breakpoint(address, length, mode, pid, cpu) {
-            // A thread that ended meanwhile.
-            Err(e) if n > 0 && e.raw_os_error() == Some(libc::ESRCH) => continue,
+            // A thread that ended meanwhile, or the first one of a process that goes on without it.
+            Err(e) if several && e.raw_os_error() == Some(libc::ESRCH) => continue,
             opened => opened.map_err(|e| Refusal::io(i, &e))?,
         };
         let link = hang(job, i, fd)?;
+        let counted = usize::from(std::mem::take(&mut first));
         match u32::try_from(cpu) {
-            Ok(cpu) => job.done_on(cpu, links, link, usize::from(n == 0)),
-            Err(_) => job.done(links, link, usize::from(n == 0)),
+            Ok(cpu) => job.done_on(cpu, links, link, counted),
+            Err(_) => job.done(links, link, counted),
         }
     }
     Ok(())

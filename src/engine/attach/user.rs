@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use libbpf_rs::{UprobeMultiOpts, UprobeOpts};
 
-use super::{Attached, Job, Refusal};
+use super::{Attached, Job, Place, Refusal};
 use crate::model::target::Target;
 
 /// One place in one binary, whichever kind of probe named it.
@@ -19,14 +19,15 @@ struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    fn of(target: &'a Target, everywhere: Option<u32>) -> Option<Self> {
+    fn of(target: &'a Target, place: &Place) -> Option<Self> {
+        let of_process = |pid: &Option<u32>| pid.or(place.pid).filter(|_| !place.everybody);
         match target {
             Target::Uprobe { path, file_offset, ret, exits, pid, .. } => {
                 let ret = *ret && exits.is_empty();
-                Some(Self { path, offset: *file_offset, semaphore: 0, ret, exits, pid: pid.or(everywhere) })
+                Some(Self { path, offset: *file_offset, semaphore: 0, ret, exits, pid: of_process(pid) })
             }
             Target::Usdt { path, file_offset, semaphore, pid, .. } => {
-                let (offset, semaphore, pid) = (*file_offset, *semaphore, pid.or(everywhere));
+                let (offset, semaphore, pid) = (*file_offset, *semaphore, of_process(pid));
                 Some(Self { path, offset, semaphore, ret: false, exits: &[], pid })
             }
             _ => None,
@@ -52,7 +53,7 @@ pub(super) fn uprobes(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Re
 }
 
 fn uprobe(job: &Job<'_>, i: usize, target: &Target, links: &mut Vec<Attached>) -> Result<(), Refusal> {
-    let Some(site) = Site::of(target, job.place.pid) else { return Ok(()) };
+    let Some(site) = Site::of(target, job.place) else { return Ok(()) };
     let options = UprobeOpts {
         ref_ctr_offset: site.semaphore as usize,
         cookie: job.cookie(i),
@@ -74,7 +75,7 @@ fn uprobe(job: &Job<'_>, i: usize, target: &Target, links: &mut Vec<Attached>) -
 pub(super) fn uprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(), Refusal> {
     let mut groups: Vec<(Site<'_>, Vec<usize>)> = Vec::new();
     for (i, target) in job.targets() {
-        let Some(site) = Site::of(target, job.place.pid) else { continue };
+        let Some(site) = Site::of(target, job.place) else { continue };
         let same = |s: &Site<'_>| s.path == site.path && s.ret == site.ret && s.pid == site.pid;
         match groups.iter_mut().find(|(s, _)| same(s)) {
             Some((_, members)) => members.push(i),
@@ -95,7 +96,7 @@ pub(super) fn uprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(
 }
 
 fn multi(job: &Job<'_>, first: &Site<'_>, members: &[usize]) -> libbpf_rs::Result<libbpf_rs::Link> {
-    let sites = members.iter().filter_map(|i| Some((job.cookie(*i), Site::of(&job.probe.targets[*i], job.place.pid)?)));
+    let sites = members.iter().filter_map(|i| Some((job.cookie(*i), Site::of(&job.probe.targets[*i], job.place)?)));
     // Offset, semaphore, cookie.
     let places: Vec<(u64, u64, u64)> = sites
         .flat_map(|(cookie, site)| site.offsets().map(|at| (at, site.semaphore, cookie)).collect::<Vec<_>>())

@@ -165,6 +165,8 @@ pub struct Probe {
     pub body: Block,
     /// The semantic probe that it stands for at one place.
     pub alias: Option<Arc<str>>,
+    /// The predicate already says that the event is about the process of `-p`.
+    pub limited: bool,
     /// All of it.
     pub span: Span,
 }

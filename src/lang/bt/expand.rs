@@ -48,6 +48,7 @@ pub fn expand(mut script: Script, inputs: &ExpandInputs<'_>) -> (Script, Vec<Dia
     let mut expander = Expander {
         inputs,
         asked: parameters::asked(&script),
+        limitable: inputs.absent != AbsentParameters::All && wanted(&script).takes_limit(),
         macros: HashMap::new(),
         diagnostics,
         active: Vec::new(),
@@ -68,6 +69,8 @@ pub fn expand(mut script: Script, inputs: &ExpandInputs<'_>) -> (Script, Vec<Dia
 }
 
 struct Expander<'a> {
+    /// `-p PID` is one of its words.
+    limitable: bool,
     inputs: &'a ExpandInputs<'a>,
     /// Parameters that the script asks after; `None` for all.
     asked: Option<Vec<u32>>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::check::check;
 use super::expand::ExpandInputs;
 use super::parser::parse;
-use super::{ast, dump, expand, latency, pretty, semantic, service};
+use super::{ast, dump, expand, latency, limit, pretty, semantic, service};
 use crate::lang::bounds::bounded;
 use crate::lang::codes::parse::{EXPANSION_TOO_LARGE, UNCLOSED_STRING};
 use crate::lang::diagnostic::{Diagnostic, Severity};
@@ -136,11 +136,14 @@ fn compile_with(source: &SourceText, facts: &dyn Facts, options: &FrontOptions<'
         bounded(&mut diagnostics, parsed.dropped);
         return Checked { diagnostics, ..Checked::default() };
     }
+    let namespace = options.kernel.pid_namespace().is_some();
+    let of_limit = options.pid.map(|pid| limit::rewrite(&mut script, facts, pid, namespace)).unwrap_or_default();
     let of_rows = semantic::rewrite(&mut script, facts);
     latency::rewrite(&mut script);
     let mut checked = check(&script, source, facts, options);
     let mut diagnostics = parsed.diagnostics;
     diagnostics.extend(found);
+    diagnostics.extend(of_limit);
     diagnostics.extend(of_rows);
     leave_out_ends(&mut diagnostics);
     // Where the text makes no sense, what the checker makes of the same place is no news.

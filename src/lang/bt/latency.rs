@@ -232,6 +232,12 @@ pub fn written(text: &str, at: Span) -> Option<Probe> {
         return None;
     }
     let Item::Probe(mut probe) = parsed.script.items.into_iter().next()? else { return None };
+    place_probe(&mut probe, at);
+    Some(probe)
+}
+
+/// Puts a probe of our own to a place of the script.
+pub fn place_probe(probe: &mut Probe, at: Span) {
     probe.span = at;
     probe.body.span = at;
     for Name { span, .. } in &mut probe.points {
@@ -240,8 +246,7 @@ pub fn written(text: &str, at: Span) -> Option<Probe> {
     for statement in &mut probe.body.statements {
         place(statement, at);
     }
-    every(&mut probe, &mut |e| super::semantic::place_at(e, at));
-    Some(probe)
+    every(probe, &mut |e| super::semantic::place_at(e, at));
 }
 
 fn place(statement: &mut Statement, at: Span) {

@@ -132,7 +132,7 @@ fn put_in(e: &mut Expr, place: &Found, diagnostics: &mut Vec<Diagnostic>) {
 }
 
 /// An expression of a row, as if it stood at a place of the script.
-fn expression(text: &str, span: Span) -> Option<Expr> {
+pub fn expression(text: &str, span: Span) -> Option<Expr> {
     if text == SINCE {
         return Some(Expr { kind: ExprKind::Variable(format!("${SINCE}").into()), span });
     }

@@ -36,6 +36,8 @@ codes! {
         "The compiler needs this value to lay out memory or to parse a format, so it can't come from the traced system.";
     NEEDS_UNSAFE = 215, "a function that changes what it observes",
         "system, signal, override and write_user act on the machine. They work when the trace is started with --unsafe.";
+    NOT_OF_PROCESS = 240, "a probe that no process can be told of",
+        "`-p` limits a trace to events that are about a process. Interrupts, softirqs, timers and packets that arrive happen in whatever process runs, and the kernel does not tell for whom: the one that runs would be a random one. The message says what to trace in its place. Of a pattern's probes such ones are left out.";
     OUT_OF_RANGE = 216, "a number out of its range",
         "The message names the range that is possible here.";
     BAD_FORMAT = 217, "a format and a value that do not match",

@@ -7,13 +7,16 @@ use super::lexer::Macros;
 use super::parser::{ParseOptions, Parsed, parse, parse_with};
 use super::words::{ADDRESS_6, OPEN_FILE, is_word_of_kernel};
 use crate::lang::bounds::bounded;
+use crate::lang::codes::check::NOT_OF_PROCESS;
 use crate::lang::codes::d::tag;
 use crate::lang::diagnostic::{Diagnostic, Severity, has_errors};
 use crate::lang::facts::Facts;
 use crate::lang::facts::table::TypeTable;
 use crate::lang::front::{Checked, FrontOptions};
 use crate::lang::source::SourceText;
+use crate::lang::typed::Probe;
 use crate::model::d::{Policy, Style};
+use crate::probe::subject::{self, Subject};
 
 /// What a D program is compiled with.
 pub struct DOptions<'a> {
@@ -145,7 +148,23 @@ pub fn compile_script(source: &SourceText, facts: &dyn Facts, options: &FrontOpt
         wall_minus_monotonic_ns: wall_minus_monotonic_ns(),
         facts,
     };
-    compile(&source.text, &d).0
+    let mut checked = compile(&source.text, &d).0;
+    if options.pid.is_some() {
+        refuse_of_others(&mut checked);
+    }
+    checked
+}
+
+/// `-p` compares the process that runs: probes that are about another one ask for it themselves.
+fn refuse_of_others(checked: &mut Checked) {
+    let names = |probe: &Probe| probe.targets.iter().filter_map(subject::name).collect::<Vec<_>>();
+    let about_another = |probe: &&Probe| names(probe).iter().any(|name| subject::of(name) != Subject::Running);
+    for probe in checked.program.probes.iter().filter(about_another) {
+        let message = "`-p` can't limit this probe in D: it is not about the process that runs there";
+        let help =
+            "run it without `-p` and write the condition as a predicate, by the arguments: /args[1]->pr_pid == 123/";
+        checked.diagnostics.push(Diagnostic::error(NOT_OF_PROCESS, probe.head, message).help(help));
+    }
 }
 
 /// Wall time minus the monotonic clock.

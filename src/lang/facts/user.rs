@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{CKind, CMember, CType, CTypeId, Unknown, UserParameter};
 use crate::binary::dwarf::{DebugInfo, DwarfError, DwarfType, Tag, TypeId};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, process};
 
 /// Numbers of objects ([`CTypeId::object`]) from here on are binaries, below it kernel modules.
 const FIRST_BINARY: u32 = 1 << 16;
@@ -19,9 +19,10 @@ const MOST_MAPPINGS: usize = 65_536;
 
 /// The files that a process has mapped as code, its program first.
 pub(super) fn files_of(pid: u32) -> Vec<String> {
-    let program = std::fs::read_link(format!("/proc/{pid}/exe"));
+    let folder = process::folder(Path::new("/proc"), pid);
+    let program = std::fs::read_link(folder.join("exe"));
     let mut files: Vec<String> = program.map(|path| path.to_string_lossy().into_owned()).into_iter().collect();
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let maps = std::fs::read_to_string(folder.join("maps")).unwrap_or_default();
     for line in maps.lines().take(MOST_MAPPINGS) {
         let mut fields = line.splitn(6, char::is_whitespace);
         let is_code = fields.nth(1).is_some_and(|rights| rights.contains('x'));

@@ -9,9 +9,12 @@ use std::time::Instant;
 use super::desk::{Desk, Order};
 use super::{Mail, SessionOptions, command};
 use crate::engine::TraceOptions;
+use crate::engine::attach::Place;
+use crate::kernel::process::{Left, left};
+use crate::lang::codes::check::NOT_OF_PROCESS;
 use crate::lang::codes::run::ASKS_FIRST;
 use crate::lang::diagnostic::Diagnostic;
-use crate::lang::source::SourceText;
+use crate::lang::source::{SourceText, Span};
 use crate::lang::typed::Program;
 use crate::model::target::Target;
 use crate::model::words;
@@ -130,6 +133,11 @@ impl Starter<'_> {
     /// as it is.
     fn submit(&self, script: ScriptId, trace: TraceId, source: &SourceText, given: Option<&Given>) -> Told {
         let mut began = Instant::now();
+        if let Some(pid) = self.options.limit(given).filter(|pid| self.is_absent(*pid)) {
+            let text = format!("cannot trace process {pid}: there is no such process");
+            let diagnostic = Diagnostic::error(NOT_OF_PROCESS, Span::default(), text);
+            return self.tell(News::Failed { trace, diagnostic, raw_log: Arc::from("") });
+        }
         let start = |line: &str| command::start(line, trace, self.mail.clone());
         let child = match self.options.command.as_deref().map(start).transpose() {
             Ok(child) => child,
@@ -143,13 +151,17 @@ impl Starter<'_> {
             return self.tell(News::Failed { trace, diagnostic: question, raw_log: Arc::from("") });
         }
         if self.options.count_first {
-            let lines = count::first(&self.options.kernel, self.options.pid, &compiled.program, source);
+            let lines = count::first(&self.options.kernel, self.options.limit(given), &compiled.program, source);
             self.tell(News::Counted { trace, text: in_one_line(&lines) })?;
             began = Instant::now();
         }
         Arc::make_mut(&mut compiled.program).style.bare = true;
-        let tracer = self.tracer(compiled, script, source, child);
+        let tracer = self.tracer(compiled, script, source, (child, self.options.limit(given)));
         self.start(began, trace, Some(script), Box::new(tracer))
+    }
+
+    fn is_absent(&self, pid: u32) -> bool {
+        left(&self.options.kernel.roots().proc, pid) == Left::Nothing
     }
 
     /// What is asked before a script is attached to very many places: its text must be sent once more.
@@ -169,13 +181,19 @@ impl Starter<'_> {
         Some(Diagnostic::error(ASKS_FIRST, many.head, message).help(help))
     }
 
-    fn tracer(&self, compiled: Compiled, script: ScriptId, source: &SourceText, child: Option<Held>) -> ScriptTracer {
+    fn tracer(
+        &self,
+        compiled: Compiled,
+        script: ScriptId,
+        source: &SourceText,
+        (child, pid): (Option<Held>, Option<u32>),
+    ) -> ScriptTracer {
         let kernel = &self.options.kernel;
         let names = Sources::of_kernel(kernel, &compiled.program);
         let run = ScriptRun {
             info: info::of(&compiled.program, source, kernel),
             options: TraceOptions {
-                place: self.options.place(),
+                place: Place::new(kernel, pid),
                 measure: self.options.measure,
                 budget: self.desk.budget(script),
             },

@@ -355,6 +355,7 @@ impl Rewriter<'_> {
             locals: function.locals.clone(),
             needs_probe_id: false,
             alone: false,
+            limited: false,
             traced: false,
             fault: None,
             span: function.span,

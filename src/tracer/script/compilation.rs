@@ -38,6 +38,8 @@ pub struct Given {
     pub params: Vec<String>,
     /// Named options, each with its value where it has one.
     pub named: Vec<(String, Option<String>)>,
+    /// The process that it is limited to (`-p PID` among its words).
+    pub pid: Option<u32>,
     /// Whether it may change the traced system (`--unsafe`).
     pub unsafe_allowed: bool,
 }
@@ -50,6 +52,10 @@ impl Given {
         let mut given = Self::default();
         let mut words = VecDeque::from(words);
         while let Some(word) = words.pop_front() {
+            if let Some(pid) = Some(&wanted).filter(|w| w.takes_limit()).and_then(|_| limit_of(&word, &mut words)) {
+                given.pid = Some(pid);
+                continue;
+            }
             if let Some((flag, rest)) = flag_of_several(&word, wanted) {
                 given.named.push((flag.to_owned(), None));
                 words.push_front(format!("-{rest}"));
@@ -69,6 +75,18 @@ impl Given {
     }
 }
 
+/// The process of `-p PID`, `-pPID`, `-p=PID`, `--pid PID` and `--pid=PID`; a number that stands in the next word is taken.
+fn limit_of(word: &str, words: &mut VecDeque<String>) -> Option<u32> {
+    let value = word.strip_prefix("--pid").or_else(|| word.strip_prefix("-p"))?;
+    let value = value.strip_prefix('=').unwrap_or(value);
+    if !value.is_empty() {
+        return value.parse().ok();
+    }
+    let pid = words.front()?.parse().ok()?;
+    words.pop_front();
+    Some(pid)
+}
+
 /// A word's option and the value that stands in the same word.
 fn option_of<'w>(word: &'w str, wanted: &Wanted) -> Option<(&'w str, Option<String>)> {
     if let Some(option) = word.strip_prefix("--").filter(|rest| !rest.is_empty()) {
@@ -76,6 +94,10 @@ fn option_of<'w>(word: &'w str, wanted: &Wanted) -> Option<(&'w str, Option<Stri
     }
     let rest = word.strip_prefix('-')?;
     let (name, value) = rest.split_at(rest.chars().next()?.len_utf8());
+    if !wanted.takes_words && wanted.options.is_empty() && name.chars().all(char::is_alphabetic) {
+        // It has none: the compiler refuses it.
+        return Some((rest, None));
+    }
     let Some(known) = wanted.options.iter().find(|option| *option.name == *name) else {
         return is_mistyped_letter(name, value, wanted).then_some((name, None));
     };
@@ -85,11 +107,13 @@ fn option_of<'w>(word: &'w str, wanted: &Wanted) -> Option<(&'w str, Option<Stri
     }
 }
 
-/// Whether `-Z` can only be a mistake: the script has options of one letter, not this one, and needs no parameters.
+/// Whether `-Z` can only be a mistake: the script has options of one letter, not this one, and needs no parameters, or
+/// takes none at all.
 /// The compiler refuses what the script does not ask for.
 fn is_mistyped_letter(name: &str, value: &str, wanted: &Wanted) -> bool {
     let letter = value.is_empty() && name.chars().all(char::is_alphabetic);
-    letter && wanted.positional == 0 && wanted.options.iter().any(|option| option.name.chars().count() == 1)
+    let has_letters = || wanted.options.iter().any(|option| option.name.chars().count() == 1);
+    letter && wanted.positional == 0 && (!wanted.takes_words || has_letters())
 }
 
 /// The first flag of a word that holds several (`-xn`), and what stands behind it.
@@ -125,7 +149,8 @@ mod tests {
     #[test]
     fn short_options_are_those_that_the_script_has() {
         let option = |name: &str, takes_value| WantedOption { name: name.into(), about: None, takes_value };
-        let wanted = Wanted { positional: 0, options: vec![option("x", false), option("p", true)] };
+        let wanted =
+            Wanted { positional: 0, options: vec![option("x", false), option("p", true)], ..Wanted::default() };
         let given = |line: &str| Given::from_words(line.split(' ').map(str::to_owned).collect(), &wanted);
         let pid = |value: &str| ("p".to_owned(), Some(value.to_owned()));
         assert_eq!(given("-x -p 7 a").named, [("x".to_owned(), None), pid("7")]);
@@ -138,5 +163,20 @@ mod tests {
         let takes_parameters = Wanted { positional: 1, ..wanted.clone() };
         let words = vec!["-y".to_owned()];
         assert_eq!(Given::from_words(words.clone(), &takes_parameters).params, words);
+    }
+
+    #[test]
+    fn a_process_is_an_option_of_scripts_that_have_none_of_this_name() {
+        let given =
+            |line: &str, wanted: &Wanted| Given::from_words(line.split(' ').map(str::to_owned).collect(), wanted);
+        let plain = Wanted::default();
+        for line in ["-p 7", "-p7", "-p=7", "--pid 7", "--pid=7"] {
+            assert_eq!(given(line, &plain), Given { pid: Some(7), ..Given::default() }, "{line}");
+        }
+        // What is no number is no process, and options that a script has not are refused later.
+        assert_eq!(given("-p x", &plain).named, [("p".to_owned(), None)]);
+        assert_eq!(given("-z3 -h", &plain).named, [("z3".to_owned(), None), ("h".to_owned(), None)]);
+        let words = Wanted { positional: 1, takes_words: true, ..Wanted::default() };
+        assert_eq!(given("-p 7", &words).params, ["-p", "7"]);
     }
 }

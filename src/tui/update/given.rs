@@ -78,7 +78,8 @@ pub fn line_of(given: &Given) -> String {
         Some(value) => quoted(&format!("--{name}={value}")),
         None => quoted(&format!("--{name}")),
     });
-    given.params.iter().map(|word| quoted(word)).chain(options).collect::<Vec<_>>().join(" ")
+    let limit = given.pid.map(|pid| format!("-p={pid}"));
+    given.params.iter().map(|word| quoted(word)).chain(options).chain(limit).collect::<Vec<_>>().join(" ")
 }
 
 /// Applies an intent in the line.
@@ -190,10 +191,13 @@ mod tests {
     #[test]
     fn parameters_are_read_from_the_line_that_they_are_shown_as() {
         let words = ["12", "a b", "it's", "", "--pid=7", "--failed", "-x"].map(str::to_owned).to_vec();
-        let given = Given::from_words(words, &Wanted::default());
+        let wanted = Wanted { positional: 1, takes_words: true, ..Wanted::default() };
+        let given = Given::from_words(words, &wanted);
         assert_eq!(given.params, ["12", "a b", "it's", "", "-x"]);
         assert_eq!(given.named, [("pid".to_owned(), Some("7".to_owned())), ("failed".to_owned(), None)]);
-        let again = Given::from_words(child::words(&line_of(&given)).unwrap(), &Wanted::default());
+        let again = Given::from_words(child::words(&line_of(&given)).unwrap(), &wanted);
         assert_eq!(again, given);
+        let limited = Given { pid: Some(7), ..Given::default() };
+        assert_eq!(Given::from_words(child::words(&line_of(&limited)).unwrap(), &Wanted::default()), limited);
     }
 }

@@ -115,6 +115,7 @@ pub fn probe(target: Target, statements: Vec<Statement>) -> Probe {
         locals: Vec::new(),
         needs_probe_id: false,
         alone: false,
+        limited: false,
         traced: false,
         fault: None,
         span: Span::new(0, 5),

@@ -427,6 +427,7 @@ fn check_group(c: &mut Checker<'_>, id: u32, group: &Group<'_>) -> Option<Probe>
         locals,
         needs_probe_id,
         alone,
+        limited: probe.limited,
         traced,
         span: probe.span,
         head: group.head,

@@ -194,15 +194,19 @@ impl Expander<'_> {
         };
         // Who asks for help wants to read what each does, others mistyped a name.
         let listed = unknown.iter().any(|name| name == "--help" || name == "-h");
+        let limit = if self.limitable { "\n-p PID: only what is about this process" } else { "" };
         let help = if self.options.is_empty() {
-            "the script has no options".to_owned()
+            format!(
+                "the script has no options{}",
+                if limit.is_empty() { "" } else { " but -p PID: only what is about this process" }
+            )
         } else if listed {
-            format!("expected program options:{}", self.options.iter().map(option).collect::<String>())
+            format!("expected program options:{}{limit}", self.options.iter().map(option).collect::<String>())
         } else {
             let names: Vec<String> = self.options.iter().map(|o| dashed(o)).collect();
-            format!("expected program options: {}", names.join(": "))
+            format!("expected program options: {}{limit}", names.join(": "))
         };
-        let message = if listed && !self.options.is_empty() {
+        let message = if listed && (!self.options.is_empty() || self.limitable) {
             crate::lang::codes::OPTIONS_LISTED.to_owned()
         } else {
             format!("unexpected program command line options: {}", unknown.join(", "))
@@ -244,6 +248,8 @@ pub(in crate::lang::bt) fn wanted(script: &Script) -> Wanted {
     }
     // A script that counts its parameters does with any number of them.
     let asked = asked(script);
+    wanted.takes_any_number = asked.is_none();
+    wanted.takes_words = !numbers.is_empty() || wanted.takes_any_number;
     numbers.retain(|number| asked.as_ref().is_some_and(|asked| !asked.contains(number)));
     wanted.positional = numbers.into_iter().max().unwrap_or(0);
     wanted

@@ -109,7 +109,15 @@ fn probe(p: &mut Parser<'_>) -> Option<Probe> {
         p.error_here(codes::EXPECTED, message, "a probe begins with its attach points, like `kprobe:vfs_read { ... }`");
         if p.at_kind(T::LBrace) {
             let body = blocks::effect_block(p);
-            return Some(Probe { name, points, predicate: None, alias: None, span: p.since(start), body });
+            return Some(Probe {
+                name,
+                points,
+                predicate: None,
+                alias: None,
+                limited: false,
+                span: p.since(start),
+                body,
+            });
         }
         skip_item(p);
         return None;
@@ -124,10 +132,10 @@ fn probe(p: &mut Parser<'_>) -> Option<Probe> {
         missing_body(p, &points, predicate.is_some());
         let at = p.previous_end();
         let body = crate::lang::bt::ast::Block { span: at, ..Default::default() };
-        return Some(Probe { name, points, predicate, body, alias: None, span: p.since(start) });
+        return Some(Probe { name, points, predicate, body, alias: None, limited: false, span: p.since(start) });
     }
     let body = blocks::effect_block(p);
-    Some(Probe { name, points, predicate, body, alias: None, span: p.since(start) })
+    Some(Probe { name, points, predicate, body, alias: None, limited: false, span: p.since(start) })
 }
 
 /// `a, b, c`

@@ -63,6 +63,7 @@ pub fn program(c: &mut Checker<'_>, begun: Begun, place: &providers::Found, name
         locals,
         needs_probe_id: false,
         alone: false,
+        limited: false,
         traced: false,
         fault: None,
         span,

@@ -234,6 +234,7 @@ fn probe(c: &mut Checker<'_>, clauses: &[(usize, &Clause)], group: &Group, error
         locals: frame.locals,
         needs_probe_id: found.len() > 1,
         alone: false,
+        limited: false,
         traced: false,
         fault: Some(fault.0),
         span,

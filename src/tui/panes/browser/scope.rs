@@ -48,6 +48,12 @@ pub fn within(scope: Option<&Scope>, front: &dyn FrontEnd, clauses: &str) -> Res
         Some(Scope::Group { .. }) if !front.has_control_groups() => {
             Err(format!("{} has no words for a control group: choose a process (Alt-O)", front.name()))
         }
-        Some(scope) => Ok(limited(front, clauses, &scope.condition())),
+        Some(scope) => limited(front, clauses, &|points| {
+            let condition = scope.condition(points)?;
+            if front.has_control_groups() || condition.starts_with("pid ==") {
+                return Ok(condition);
+            }
+            Err(format!("{points} is not about the thread that runs: write the condition by its arguments"))
+        }),
     }
 }
