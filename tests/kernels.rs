@@ -4,6 +4,7 @@
 //! `cargo test --test kernels [-- FILTER]`: FILTER chooses kernels or cases (`6.1`, `kprobe`);
 //! `PROBESCOPE_KERNELS=5.10,7.2` boots only these, and `PROBESCOPE_KERNELS=none` none at all.
 //! Without a filter, what two kernels show alike runs in one of them (`plan::THIN`): `PROBESCOPE_WHOLE_GUESTS=1` runs all of it.
+//! The filter `/witness` asks the witnesses (`tests/witness.rs`) in all of them.
 //! `PROBESCOPE_LATENCY_IN_GUESTS=1` measures latency in them, too.
 //! `PROBESCOPE_GUEST_PROGRAM=target/release/probescope` tests that build of the program.
 #![allow(

@@ -33,7 +33,7 @@ fn run(plan: &Plan) -> Result<Truth, LoadError> {
 fn play(name: &str, cpu: usize, mut from: File, mut to: File, rounds: u64, first: bool) -> Result<u64, LoadError> {
     name_thread(name);
     proc::pin(cpu)?;
-    let before = proc::voluntary_switches(proc::thread_id())?;
+    let before = proc::switches(proc::thread_id())?.0;
     let failed = LoadError::at("use", "a pipe");
     for _ in 0..rounds {
         if first {
@@ -44,5 +44,5 @@ fn play(name: &str, cpu: usize, mut from: File, mut to: File, rounds: u64, first
             to.write_all(&[1]).map_err(&failed)?;
         }
     }
-    Ok(proc::voluntary_switches(proc::thread_id())? - before)
+    Ok(proc::switches(proc::thread_id())?.0 - before)
 }

@@ -22,10 +22,10 @@ pub fn schedstat(thread: u32) -> Result<[u64; 3], LoadError> {
     Ok([(); 3].map(|()| numbers.next().unwrap_or(0)))
 }
 
-/// How often a thread of this process left its CPU of its own will.
-pub fn voluntary_switches(thread: u32) -> Result<u64, LoadError> {
+/// How often a thread of this process left its CPU of its own will, and how often against it.
+pub fn switches(thread: u32) -> Result<(u64, u64), LoadError> {
     let text = read(&format!("/proc/self/task/{thread}/status"))?;
-    Ok(named(&text, "voluntary_ctxt_switches:"))
+    Ok((named(&text, "voluntary_ctxt_switches:"), named(&text, "nonvoluntary_ctxt_switches:")))
 }
 
 /// The state of a thread of this process, as one letter; none for one that is gone.

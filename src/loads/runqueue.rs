@@ -13,6 +13,7 @@ pub const LOAD: Load = Load {
         ("run_ns", "their time on it, together, as the kernel counts it (schedstat)"),
         ("wait_ns", "their time in its queue, together, as the kernel counts it (schedstat)"),
         ("slices", "times that one of them got the CPU (schedstat)"),
+        ("preemptions", "times that one of them had to leave it (status: nonvoluntary_ctxt_switches)"),
     ],
     run,
 };
@@ -26,11 +27,12 @@ fn run(plan: &Plan) -> Result<Truth, LoadError> {
             name_thread("queue-runner");
             proc::pin(cpu)?;
             children::spin(time);
-            proc::schedstat(proc::thread_id())
+            let [run, wait, slices] = proc::schedstat(proc::thread_id())?;
+            Ok::<_, LoadError>([run, wait, slices, proc::switches(proc::thread_id())?.1])
         })
     });
     let runners: Vec<_> = runners.collect();
-    let mut sums = [0; 3];
+    let mut sums = [0; 4];
     for runner in runners {
         let lost = || LoadError::Absent { what: "a thread", reason: "it panicked".to_owned() };
         let stat = runner.join().map_err(|_| lost())??;
@@ -41,5 +43,6 @@ fn run(plan: &Plan) -> Result<Truth, LoadError> {
         .with("threads", threads)
         .with("run_ns", sums[0])
         .with("wait_ns", sums[1])
-        .with("slices", sums[2]))
+        .with("slices", sums[2])
+        .with("preemptions", sums[3]))
 }

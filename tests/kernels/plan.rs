@@ -35,11 +35,15 @@ fn thin(kernel: &str, filter: &str) -> Option<&'static str> {
 /// Run when `PROBESCOPE_LATENCY_IN_GUESTS` is set: what emulated processors measure of themselves differs from run to run.
 const MEASURED: (&str, &str) = ("latency", "injected:: left:: monitored:: stops:: tracers:: waits::");
 
+/// Run where the filter names it (`6.12/witness`): what this kernel says of loads with known answers.
+const WITNESSED: (&str, &str) = ("witness", "witness/");
+
 /// The targets of this run: where the filter names one (`6.1/latency`), that one and nothing else.
 fn targets(filter: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let measured = std::env::var_os("PROBESCOPE_LATENCY_IN_GUESTS").map(|_| MEASURED);
-    let all = TARGETS.into_iter().chain(measured);
     let named = only(filter);
+    let witnessed = (named == Some(WITNESSED.0)).then_some(WITNESSED);
+    let all = TARGETS.into_iter().chain(measured).chain(witnessed);
     all.filter(move |(name, _)| named.is_none_or(|named| named == *name))
 }
 
@@ -49,7 +53,7 @@ fn only(filter: &str) -> Option<&'static str> {
         return None;
     }
     let named = |name: &&str| filter.split('/').any(|part| part == *name);
-    TARGETS.into_iter().chain([MEASURED]).map(|(name, _)| name).find(named)
+    TARGETS.into_iter().chain([MEASURED, WITNESSED]).map(|(name, _)| name).find(named)
 }
 
 const LIBRARY: &str = "probescope";
@@ -276,16 +280,17 @@ fn parse(name: &str, output: &str) -> Outcomes {
                     None => Outcome::Failed(failure(test, output)),
                 },
             };
-            outcomes.push((format!("{name}/{target}/{test}"), outcome));
+            outcomes.push((format!("{name}/{target}/{}", test.trim_end()), outcome));
         }
     }
     outcomes
 }
 
-/// What Rust's harness printed for a failed test.
+/// What a harness printed for a failed test: Rust's own, or that of cases as data.
 fn failure(test: &str, output: &str) -> String {
-    let start = format!("---- {test} stdout ----\n");
-    let Some((_, after)) = output.split_once(&start) else { return "no message".into() };
+    let test = test.trim_end();
+    let starts = [format!("---- {test} stdout ----\n"), format!("---- {test} ----\n")];
+    let Some((_, after)) = starts.iter().find_map(|start| output.split_once(start)) else { return "no message".into() };
     after.split("\n---- ").next().unwrap_or("").split("\nfailures:\n").next().unwrap_or("").to_owned()
 }
 

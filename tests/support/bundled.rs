@@ -33,6 +33,14 @@ pub fn put_in(case: &mut Case, name: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// What a bundled script's header says that it needs.
+#[allow(dead_code, reason = "the witnesses ask")]
+pub fn needs_of(name: &str) -> Result<Vec<String>, String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(name).with_extension("bt");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    needs(&path, &text)
+}
+
 /// A header's words as needs that can be looked up: `tracepoints block and irq.`, `uprobe; libssl.`
 fn needs(path: &Path, text: &str) -> Result<Vec<String>, String> {
     let line = text

@@ -77,6 +77,11 @@ fn other(need: &str) -> Option<String> {
     if let Some(function) = need.strip_prefix("no-symbol:") {
         return symbol(function).then(|| format!("this kernel ({}) has {function}", text()));
     }
+    if let Some(tool) = need.strip_prefix("tool:") {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let found = path.split(':').any(|folder| Path::new(folder).join(tool).is_file());
+        return (!found).then(|| format!("{tool} is not installed"));
+    }
     if let Some(what) = need.strip_prefix("program:") {
         return Some(format!("needs {what}"));
     }

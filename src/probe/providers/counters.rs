@@ -145,7 +145,24 @@ pub(super) const ROWS: &[Row] = &[
         "sysinfo",
         "inv_swtch",
         "A thread that can run on has to leave its processor.",
-        &[&[Source { point: "rawtracepoint:sched_switch", when: "args.preempt", given: ONE }]]
+        // A thread that is interrupted in its own code leaves at the way back there: that is no preemption to the kernel.
+        &[&[
+            Source {
+                point: "rawtracepoint:sched_switch",
+                when: "args.prev->pid != 0 && (args.preempt || args.prev_state == 0)",
+                given: ONE
+            },
+            Source {
+                point: "rawtracepoint:sched_switch",
+                when: "args.prev->pid != 0 && (args.preempt || args.prev->__state == 0)",
+                given: ONE
+            },
+            Source {
+                point: "rawtracepoint:sched_switch",
+                when: "args.prev->pid != 0 && (args.preempt || args.prev->state == 0)",
+                given: ONE
+            },
+        ]]
     ),
     row!(
         "sysinfo",
@@ -172,7 +189,7 @@ pub(super) const ROWS: &[Row] = &[
         "A device is asked for pages.",
         &[&[Source {
             point: "rawtracepoint:block_rq_issue",
-            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 1) == 0",
+            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 0xff) == 0",
             given: ONE
         }]]
     ),
@@ -182,7 +199,7 @@ pub(super) const ROWS: &[Row] = &[
         "A device is asked for so many pages.",
         &[&[Source {
             point: "rawtracepoint:block_rq_issue",
-            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 1) == 0",
+            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 0xff) == 0",
             given: PAGES
         }]]
     ),
@@ -192,7 +209,7 @@ pub(super) const ROWS: &[Row] = &[
         "Pages go to a device.",
         &[&[Source {
             point: "rawtracepoint:block_rq_issue",
-            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 1) == 1",
+            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 0xff) == 1",
             given: ONE
         }]]
     ),
@@ -202,7 +219,7 @@ pub(super) const ROWS: &[Row] = &[
         "So many pages go to a device.",
         &[&[Source {
             point: "rawtracepoint:block_rq_issue",
-            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 1) == 1",
+            when: "args.rq->__data_len > 0 && (args.rq->cmd_flags & 0xff) == 1",
             given: PAGES
         }]]
     ),
@@ -242,7 +259,8 @@ pub(super) const ROWS: &[Row] = &[
         &[&[
             Source {
                 point: "rawtracepoint:sock_recv_length",
-                when: "args.sk->sk_protocol == 6 && args.ret > 0",
+                // Who only looks (MSG_PEEK) takes nothing.
+                when: "args.sk->sk_protocol == 6 && args.ret > 0 && (args.flags & 2) == 0",
                 given: LENGTH
             },
             Source {
@@ -293,6 +311,11 @@ pub(super) const ROWS: &[Row] = &[
         "mib",
         "tcpEstabResets",
         "The other side breaks a connection off.",
-        one_at!("rawtracepoint:tcp_receive_reset")
+        // In ESTABLISHED and CLOSE_WAIT: one that never stood is refused.
+        &[&[Source {
+            point: "rawtracepoint:tcp_receive_reset",
+            when: "args.sk->__sk_common.skc_state == 1 || args.sk->__sk_common.skc_state == 8",
+            given: ONE
+        }]]
     ),
 ];
