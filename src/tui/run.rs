@@ -195,13 +195,13 @@ impl Workbench {
         let inspector = Inspector::new(services.kernel, answer);
         let found = sender.clone();
         let questions = finder::spawn(services.finder, move |message| found.blocking_send(message).is_ok())?;
+        // From here on it shows, and others trace; what libraries start has no more rights than this thread.
+        Rights::Interface.keep();
         let touched = sender.clone();
         let mut watched = Watched::new(move |path| drop(touched.blocking_send(Message::Touched(path))));
         watched.follow(state.documents());
         state.size = painted(crossterm::terminal::size()?);
         let watchdog = watchdog::start(Arc::clone(&services.latest))?;
-        // From here on it shows, and others trace.
-        Rights::Interface.keep();
         let screen = Screen::enter(state.size, state.mouse, services.terminal)?;
         let now = Instant::now();
         Ok(Self {

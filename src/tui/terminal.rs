@@ -113,8 +113,8 @@ const LARGEST: (u16, u16, u32) = (2000, 1000, 500_000);
 /// The part of a terminal that is painted, however large it claims to be.
 #[must_use]
 pub fn painted((width, height): (u16, u16)) -> (u16, u16) {
-    let (width, height) = (width.min(LARGEST.0), height.min(LARGEST.1));
-    let rows = LARGEST.2 / u32::from(width.max(1));
+    let (width, height) = (width.clamp(1, LARGEST.0), height.clamp(1, LARGEST.1));
+    let rows = LARGEST.2 / u32::from(width);
     (width, height.min(u16::try_from(rows).unwrap_or(u16::MAX)))
 }
 

@@ -112,7 +112,8 @@ fn hostile_library(to: &Path) -> bool {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let libc = maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.contains("/libc.so"));
     let Some(mut bytes) = libc.and_then(|path| std::fs::read(path).ok()) else { return false };
-    let (from, into) = (b"\0setjmp\0", b"\0s\x1b]0\x07p\0");
+    // Names share their ends: `_setjmp` has it, too.
+    let (from, into) = (b"setjmp\0", b"s\x1b]0\x07p\0");
     let places: Vec<usize> = (0..bytes.len() - from.len()).filter(|at| bytes[*at..].starts_with(from)).collect();
     for at in &places {
         bytes[*at..*at + into.len()].copy_from_slice(into);
