@@ -16,10 +16,8 @@ use crate::lang::bt::check::place::space;
 use crate::lang::bt::check::setting::stack_mode;
 use crate::lang::bt::check::{absent, args, calls, join, place, strict, suggest, type_text};
 
-/// Frames that the kernel gives of a stack (`kernel.perf_event_max_stack`).
-const MOST_FRAMES: u16 = 127;
 /// Frames of a stack that names no depth.
-const DEFAULT_DEPTH: u16 = MOST_FRAMES;
+const DEFAULT_DEPTH: u16 = intrinsic::MOST_FRAMES;
 
 /// Byte offsets in `struct pt_regs` on x86-64 (`arch/x86/include/uapi/asm/ptrace.h`).
 const REGISTERS_X86: &[(&str, u16)] = &[
@@ -76,10 +74,7 @@ pub fn stack(c: &mut Checker<'_>, name: &str, args: &[ast::Expr], span: Span) ->
             _ => match c.value(arg).as_int() {
                 Some(n @ 0..=1024) => {
                     depth = n as u16;
-                    if depth > MOST_FRAMES {
-                        let message = format!("a stack of {n} frames is cut: the kernel gives {MOST_FRAMES} at most");
-                        c.warn(OUT_OF_RANGE, arg.span, message, None);
-                    }
+                    intrinsic::warn_deep_stack(c, depth, arg.span);
                 }
                 _ => c.error(OUT_OF_RANGE, arg.span, "the number of frames must be from 0 to 1024"),
             },

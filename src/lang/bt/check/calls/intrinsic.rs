@@ -35,3 +35,14 @@ pub fn out_of_range<T>(c: &mut Checker<'_>, call: Call<'_>, problem: String) -> 
     c.error(OUT_OF_RANGE, call.span, problem);
     None
 }
+
+/// Frames that the kernel gives of a stack (`kernel.perf_event_max_stack`).
+pub const MOST_FRAMES: u16 = 127;
+
+/// Tells of a stack that is deeper than what the kernel gives.
+pub fn warn_deep_stack(c: &mut Checker<'_>, depth: u16, span: Span) {
+    if depth > MOST_FRAMES {
+        let message = format!("a stack of {depth} frames is cut: the kernel gives {MOST_FRAMES} at most");
+        c.warn(OUT_OF_RANGE, span, message, None);
+    }
+}
