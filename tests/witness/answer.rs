@@ -49,6 +49,12 @@ impl Seen {
                         self.maps.insert(name.clone(), keyed(keys));
                     }
                 }
+                // What is missing is told as an object of its own.
+                (Some("helper_error" | "lost_events" | "throttled"), _) => {
+                    self.stderr.push_str("lost: ");
+                    self.stderr.push_str(line);
+                    self.stderr.push('\n');
+                }
                 _ => {}
             }
         }
