@@ -20,10 +20,10 @@ fn opened(name: &str, reads: bool) -> (Folder, Raw) {
     (folder, terminal)
 }
 
-fn ends(mut terminal: Raw, code: i32) {
+fn ends(mut terminal: Raw, codes: &[i32]) {
     let began = Instant::now();
     let status = terminal.end();
-    assert_eq!(status.code(), Some(code), "{}", terminal.said().escape_debug());
+    assert!(status.code().is_some_and(|code| codes.contains(&code)), "{status}: {}", terminal.said().escape_debug());
     assert!(began.elapsed() < AT_LONGEST);
 }
 
@@ -39,7 +39,7 @@ fn no_size_that_a_terminal_claims_takes_much_memory() {
     let resident = terminal.resident();
     assert!(resident < MOST_MEMORY, "{resident} MiB");
     terminal.signal(Signal::TERM);
-    ends(terminal, 143);
+    ends(terminal, &[143]);
 }
 
 #[test]
@@ -53,12 +53,15 @@ fn a_storm_of_sizes_is_survived() {
     terminal.wait("what is typed", |said| said.contains("unsaved"));
     assert!(terminal.resident() < MOST_MEMORY);
     terminal.signal(Signal::TERM);
-    ends(terminal, 143);
+    ends(terminal, &[143]);
 }
 
 #[test]
 fn a_terminal_that_reads_nothing_keeps_nobody() {
-    for (signal, code) in [(Some(Signal::TERM), 143), (Some(Signal::HUP), 129), (None, 129)] {
+    // What is written to a terminal that is gone fails, which may be seen first.
+    let ways: [(Option<Signal>, &[i32]); 3] =
+        [(Some(Signal::TERM), &[143]), (Some(Signal::HUP), &[129]), (None, &[1, 129])];
+    for (signal, codes) in ways {
         let (_folder, mut terminal) = opened("stuck", false);
         // The first screens fill what the kernel holds for a terminal, and the workbench waits to write.
         let wait = Instant::now();
@@ -76,7 +79,7 @@ fn a_terminal_that_reads_nothing_keeps_nobody() {
             Some(signal) => terminal.signal(signal),
             None => terminal.hang_up(),
         }
-        ends(terminal, code);
+        ends(terminal, codes);
     }
 }
 
