@@ -1,7 +1,8 @@
 //! What the user can ask for. Keys, the palette and tests all speak this type.
 
+use super::intents::Own;
+use super::kind::Kind;
 use super::layout::tree::Axis;
-use super::panes::Kind;
 use super::time::Time;
 
 /// One intent of the user.
@@ -25,8 +26,8 @@ pub enum Action {
     Events(Events),
     /// Something for tables of maps and probes.
     Table(Table),
-    /// An intent that one kind of pane has, by its name there.
-    Named(&'static str),
+    /// An intent that one place alone has.
+    Own(Own),
     /// A process was chosen, by its number.
     Process(u32),
     /// What rows of the events must contain.

@@ -14,6 +14,7 @@ use super::document::Document;
 use super::effect::Effect;
 use super::export::Shown;
 use super::keys::{Binding, Scope};
+pub use super::kind::Kind;
 use super::layout::arrange::MinSize;
 use super::layout::tree::{Axis, PaneId};
 use super::state::State;
@@ -41,10 +42,6 @@ pub mod system;
 pub mod timeline;
 pub mod window;
 pub mod xray;
-
-/// Names a kind of pane, in the key table and in files of layouts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kind(pub &'static str);
 
 /// A kind of pane.
 #[derive(Clone, Copy, Debug)]
@@ -156,7 +153,7 @@ pub trait Pane: Any + Debug + Send {
     }
 
     /// Brings what must be in sight into sight, after every change and before anything is drawn.
-    fn settle(&mut self, _state: &mut State, _area: Rect) {}
+    fn settle(&mut self, _state: &State, _area: Rect) {}
 }
 
 /// What has changed in the history.

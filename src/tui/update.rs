@@ -241,6 +241,7 @@ fn settle(state: &mut State) {
         pane.settle(state, placed.area);
         state.panes.put(placed.shown, pane);
     }
+    editor::follow(state);
     latency::follow(state);
     system::update::follow(state);
 }

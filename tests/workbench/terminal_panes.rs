@@ -180,3 +180,31 @@ fn a_terminal_that_refuses_a_copy_leaves_it_to_the_editor() {
     copies("on");
     terminal.wait("the terminal's copy", |_| buffer() == "BEGINBEGIN");
 }
+
+#[test]
+fn what_the_command_writes_has_a_pane_of_its_own() {
+    if !has_tmux() {
+        return;
+    }
+    if let Some(reason) = cannot_trace() {
+        skip::skip(reason);
+        return;
+    }
+    let arguments = "-c 'sh -c \"seq 7; printf oops >&2; exit 3\"' -e 'profile:hz:9 { @[comm] = count(); }'";
+    let terminal = Terminal::open("command", (120, 36), arguments);
+    terminal.wait_for("profile:hz:9");
+    terminal.keys(&["C-s"]);
+    let screen = terminal.wait("the output and the end", |s| s.contains("oops") && s.contains("exit code 3"));
+    let (x, y, _) = frames(&screen).into_iter().find(|(.., title)| title == "Command").unwrap();
+    let inside: Vec<String> = screen.lines().skip(y + 1).map(|line| line.chars().skip(x + 1).collect()).collect();
+    assert!(inside.iter().any(|line| line.starts_with(" 7 ")), "{screen}");
+    assert!(screen.lines().next().unwrap().contains("probescope"), "nothing was written over the screen: {screen}");
+    // Names of files are completed where one is typed, and a popup lets the workbench be left.
+    std::fs::write(terminal.file("only-one-of-this-name.bt"), "BEGIN { exit(); }").unwrap();
+    terminal.keys(&["M-o"]);
+    terminal.type_text("only-o");
+    terminal.keys(&["Tab"]);
+    terminal.wait_for("only-one-of-this-name.bt");
+    terminal.keys(&["C-q"]);
+    terminal.wait("asked, or left", |s| s.contains("exit code 0") || s.contains("unsaved"));
+}

@@ -17,11 +17,12 @@ pub fn flame(state: State) -> State {
 
 /// The same from below, by what was searched, for bright rooms.
 pub fn searched(state: State) -> State {
-    let mut state = after(state, &[Action::App(App::Focus(flame::KIND)), Action::App(App::Zoom), keys::TURN]);
+    let mut state =
+        after(state, &[Action::App(App::Focus(flame::KIND)), Action::App(App::Zoom), keys::Intent::Turn.action()]);
     if let Some(light) = Theme::embedded().into_iter().find(|t| &*t.name == "light") {
         state.theme = light;
     }
-    after(state, &[Action::Filter("read|wait".to_owned()), keys::MERGE])
+    after(state, &[Action::Filter("read|wait".to_owned()), keys::Intent::Merge.action()])
 }
 
 /// A map over time.
@@ -32,7 +33,7 @@ pub fn heat(state: State, map: &str) -> State {
         if shown.as_deref() == Some(map) {
             break;
         }
-        state = after(state, &[heat::keys::MAP]);
+        state = after(state, &[heat::keys::Intent::Map.action()]);
     }
     while update::is_busy(&state) {
         update::receive(&mut state, Message::GoOn);
@@ -42,5 +43,5 @@ pub fn heat(state: State, map: &str) -> State {
 
 /// Its keys as lines.
 pub fn lines(state: State) -> State {
-    after(heat(state, "@opens"), &[heat::keys::LINES])
+    after(heat(state, "@opens"), &[heat::keys::Intent::Lines.action()])
 }

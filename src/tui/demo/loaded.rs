@@ -26,5 +26,5 @@ pub fn programs() -> State {
 
 /// All maps.
 pub fn maps() -> State {
-    after(programs(), &[keys::MAPS])
+    after(programs(), &[keys::Intent::Maps.action()])
 }

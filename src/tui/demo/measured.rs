@@ -7,6 +7,7 @@ use rustix::fs::MemfdFlags;
 
 use super::super::action::{Action, App, Go};
 use super::super::panes::latency;
+use super::super::panes::latency::keys::Intent;
 use super::super::replay::{self, Opened};
 use super::super::state::State;
 use super::super::update::time;
@@ -40,16 +41,16 @@ fn opened(size: (u16, u16)) -> State {
     after(state, &[])
 }
 
-fn keys(state: State, names: &[&'static str]) -> State {
-    after(state, &names.iter().map(|name| Action::Named(name)).collect::<Vec<_>>())
+fn keys(state: State, intents: &[Intent]) -> State {
+    after(state, &intents.iter().map(|intent| intent.action()).collect::<Vec<_>>())
 }
 
 /// All of them.
 pub fn scenes() -> Vec<Scene> {
     let (usual, small, tiny) = ((138, 42), (80, 24), (60, 15));
-    let episode = |size| after(keys(opened(size), &["episodes"]), &[Action::Accept]);
+    let episode = |size| after(keys(opened(size), &[Intent::Episodes]), &[Action::Accept]);
     let sources = |size| {
-        let state = keys(opened(size), &["sources", "all"]);
+        let state = keys(opened(size), &[Intent::Sources, Intent::All]);
         after(state, &[Action::Go(Go::Down), Action::Accept])
     };
     vec![
@@ -57,20 +58,20 @@ pub fn scenes() -> Vec<Scene> {
         Scene::new(
             "latency-heat",
             "probescope: latency of each CPU by time",
-            keys(opened(small), &["heat", "narrower"]),
+            keys(opened(small), &[Intent::Heat, Intent::Narrower]),
         ),
         Scene::new(
             "latency-time",
             "probescope: latency by time",
-            keys(opened(small), &["lengths over time", "narrower"]),
+            keys(opened(small), &[Intent::LengthsOverTime, Intent::Narrower]),
         ),
         Scene::new(
             "latency-histograms",
             "probescope: latencies over one another",
-            keys(opened(small), &["histograms"]),
+            keys(opened(small), &[Intent::Histograms]),
         ),
         Scene::new("latency-sources", "probescope: what took the time", sources(small)),
-        Scene::new("latency-episodes", "probescope: the worst latencies", keys(opened(small), &["episodes"])),
+        Scene::new("latency-episodes", "probescope: the worst latencies", keys(opened(small), &[Intent::Episodes])),
         Scene::new("latency-episode", "probescope: a latency taken apart", episode(usual)),
         Scene::new("latency-tiny", "probescope: latency on 60x15", opened(tiny)),
         Scene::new("latency-episode-tiny", "probescope: a latency taken apart on 60x15", episode(tiny)),

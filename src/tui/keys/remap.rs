@@ -140,10 +140,13 @@ impl Binding {
         if let Action::Edit(super::Edit::Insert(c)) = &self.action {
             return if *c == '/' { "browse-or-slash".to_owned() } else { format!("insert-{c}") };
         }
-        let text = format!("{:?}", self.action);
+        let text = match &self.action {
+            Action::Own(own) => own.words().to_owned(),
+            action => format!("{action:?}"),
+        };
         let words = text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').filter(|word| !word.is_empty());
         let told: Vec<String> = words
-            .filter(|word| !matches!(*word, "App" | "Edit" | "Window" | "Table" | "Events" | "Named" | "Kind" | "Time"))
+            .filter(|word| !matches!(*word, "App" | "Edit" | "Window" | "Table" | "Events" | "Kind" | "Time"))
             .map(kebab)
             .collect();
         // Movement needs no word for it.

@@ -2,10 +2,8 @@
 
 use super::super::action::{Action, App, Edit, Events, Go, Side, Window};
 use super::super::layout::tree::Axis;
-use super::super::panes::browser::heat::HITS;
-use super::super::panes::browser::{kinds, questions, scope, several};
-use super::super::panes::lens::keys as lens;
-use super::super::panes::{editor, events, flame, heat, latency, log, maps, probes, system, xray};
+use super::super::panes::browser::keys::Intent;
+use super::super::panes::{editor, events, flame, heat, latency, log, maps, probes, system};
 use super::super::time::Time;
 use super::build::{
     BACK_TAB, BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch,
@@ -264,26 +262,54 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Confirm, &[ESC, ch('n'), ctrl('c')], Action::Cancel, "no", "Leave it as it is", false),
     // Overlays.
     bind(Scope::Browser, &[ENTER], Action::Accept, "insert", "Insert a clause for the selected probe", false),
-    bind(Scope::Browser, &[alt('c')], questions::COUNT, "count", "Insert: how often, by command", false),
-    bind(Scope::Browser, &[alt('a')], questions::ARGUMENTS, "arguments", "Insert: print its arguments", false),
-    bind(Scope::Browser, &[alt('d')], questions::DISTRIBUTION, "", "Insert: histograms of its numbers", false),
-    bind(Scope::Browser, &[alt('l')], questions::LATENCY, "latency", "Insert: how long from entry to return", false),
-    bind(Scope::Browser, &[alt('s')], questions::SLOWER, "", "Insert: what takes longer than 1 ms", false),
-    bind(Scope::Browser, &[alt('k')], questions::STACKS, "stacks", "Insert: the stacks that lead to it", false),
-    bind(Scope::Browser, &[ctrl(' '), ctrl('t')], several::CHOOSE, "", "Take this probe along with others", false),
-    bind(Scope::Browser, &[alt('p')], kinds::NEXT, "", "Only probes of the next kind, at last all again", false),
+    bind(Scope::Browser, &[alt('c')], Intent::Count.action(), "count", "Insert: how often, by command", false),
+    bind(Scope::Browser, &[alt('a')], Intent::Arguments.action(), "arguments", "Insert: print its arguments", false),
+    bind(Scope::Browser, &[alt('d')], Intent::Distribution.action(), "", "Insert: histograms of its numbers", false),
+    bind(
+        Scope::Browser,
+        &[alt('l')],
+        Intent::Latency.action(),
+        "latency",
+        "Insert: how long from entry to return",
+        false,
+    ),
+    bind(Scope::Browser, &[alt('s')], Intent::Slower.action(), "", "Insert: what takes longer than 1 ms", false),
+    bind(Scope::Browser, &[alt('k')], Intent::Stacks.action(), "stacks", "Insert: the stacks that lead to it", false),
+    bind(
+        Scope::Browser,
+        &[ctrl(' '), ctrl('t')],
+        Intent::ChooseSeveral.action(),
+        "",
+        "Take this probe along with others",
+        false,
+    ),
+    bind(
+        Scope::Browser,
+        &[alt('p')],
+        Intent::Kind.action(),
+        "",
+        "Only probes of the next kind, at last all again",
+        false,
+    ),
     bind(
         Scope::Browser,
         &[alt('o')],
-        scope::CHOOSE,
+        Intent::Scope.action(),
         "",
         "Limit the clauses to a process, a container or a control group",
         false,
     ),
-    bind(Scope::Browser, &[alt('f')], several::FAVOURITE, "", "Make it a favourite, or none any more", false),
-    bind(Scope::Browser, &[alt('h')], HITS, "hits", "Count the hits of the probes in sight for a second", false),
-    bind(Scope::Browser, &[alt('r')], xray::keys::OPEN, "x-ray", "X-ray all functions of what is typed", false),
-    bind(Scope::Browser, &[alt('m')], lens::OPEN, "", "Open the members of its arguments", false),
+    bind(Scope::Browser, &[alt('f')], Intent::Favourite.action(), "", "Make it a favourite, or none any more", false),
+    bind(
+        Scope::Browser,
+        &[alt('h')],
+        Intent::Hits.action(),
+        "hits",
+        "Count the hits of the probes in sight for a second",
+        false,
+    ),
+    bind(Scope::Browser, &[alt('r')], Intent::XRay.action(), "x-ray", "X-ray all functions of what is typed", false),
+    bind(Scope::Browser, &[alt('m')], Intent::Lens.action(), "", "Open the members of its arguments", false),
     bind(Scope::Browser, &[UP, ctrl('p')], Action::Go(Go::Up), "", "Previous probe", false),
     bind(Scope::Browser, &[DOWN, ctrl('n')], Action::Go(Go::Down), "choose", "Next probe", false),
     bind(Scope::Browser, &[PAGE_UP], Action::Go(Go::PageUp), "", "Page up", false),

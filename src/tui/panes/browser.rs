@@ -2,6 +2,7 @@
 
 pub mod draw;
 pub(in crate::tui) mod heat;
+pub(in crate::tui) mod keys;
 pub(in crate::tui) mod kinds;
 pub mod questions;
 pub(in crate::tui) mod scope;

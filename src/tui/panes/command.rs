@@ -12,6 +12,7 @@ use crate::tui::action::{Action, Pick};
 use crate::tui::document::Document;
 use crate::tui::effect::Effect;
 use crate::tui::export::Shown;
+use crate::tui::intents::intents;
 use crate::tui::keys::build::{bind, ch};
 use crate::tui::keys::{Binding, Scope};
 use crate::tui::layout;
@@ -25,8 +26,12 @@ use crate::tui::theme::Slot;
 /// The name of this kind.
 pub const KIND: Kind = Kind("command");
 
-/// Copies the chosen line.
-const COPY: Action = Action::Named("copy-line");
+intents! {
+    /// What this pane alone can be asked for.
+    in "command";
+    /// Copies the chosen line.
+    CopyLine = "copy-line",
+}
 
 /// Its row in the registry.
 pub const PANE: Registered = Registered {
@@ -38,7 +43,8 @@ pub const PANE: Registered = Registered {
     make: |_| Box::new(CommandPane::default()),
 };
 
-static BINDINGS: &[Binding] = &[bind(Scope::Pane(KIND), &[ch('y')], COPY, "copy", "Copy the line", false)];
+static BINDINGS: &[Binding] =
+    &[bind(Scope::Pane(KIND), &[ch('y')], Intent::CopyLine.action(), "copy", "Copy the line", false)];
 
 /// A view of a command's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,7 +159,7 @@ impl Pane for CommandPane {
             }
             Action::Pick(Pick::Row { row, .. }, _) => self.back = last.saturating_sub(*row),
             Action::Pin => self.pinned = super::turned(self.pinned, state),
-            action if *action == COPY => {
+            action if Intent::of(action) == Some(Intent::CopyLine) => {
                 let text = self.document(state).command.lines().rev().nth(self.back).map(|line| line.text.clone());
                 return copy(state, text);
             }

@@ -9,6 +9,7 @@ use crate::tui::action::{Action, Pick};
 use crate::tui::document::Document;
 use crate::tui::effect::Effect;
 use crate::tui::keys::Scope;
+use crate::tui::layout;
 use crate::tui::layout::arrange::MinSize;
 use crate::tui::layout::tree::Axis;
 use crate::tui::state::State;
@@ -100,9 +101,14 @@ impl Pane for EditorPane {
         draw::place_at(ctx.state, self.document(ctx.state), area, (at.x, at.y))
             .map(|(line, column)| Pick::Text { line, column })
     }
+}
 
-    fn settle(&mut self, state: &mut State, area: Rect) {
-        let (height, width) = draw::text_size(state, self.document(state), area);
-        state.with(self.script, |state| state.document.editor.reveal(height, width));
+/// Brings the cursor of every script that is shown into sight.
+pub(in crate::tui) fn follow(state: &mut State) {
+    for placed in layout::of(state).panes.placed {
+        let Some(script) = documents::script_of(state, placed.shown) else { continue };
+        let Some(document) = state.document(script) else { continue };
+        let (height, width) = draw::text_size(state, document, placed.area);
+        state.with(script, |state| state.document.editor.reveal(height, width));
     }
 }

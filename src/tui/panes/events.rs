@@ -128,7 +128,7 @@ impl Pane for EventsPane {
         self.pinned
     }
 
-    fn settle(&mut self, state: &mut State, _area: Rect) {
+    fn settle(&mut self, state: &State, _area: Rect) {
         let traces = self.pinned.and_then(|script| state.document(script)).map(|d| d.traces.clone());
         self.log.set_traces(traces, &state.store);
     }

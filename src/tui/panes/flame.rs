@@ -142,7 +142,7 @@ impl Pane for FlamePane {
         self.pinned
     }
 
-    fn settle(&mut self, state: &mut State, area: Rect) {
+    fn settle(&mut self, state: &State, area: Rect) {
         if self.feed.settle(self.document(state)) {
             // Another tree: its frames have other numbers.
             (self.zoom, self.selected, self.top) = (ROOT, ROOT, 0);

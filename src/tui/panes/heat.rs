@@ -206,7 +206,7 @@ impl Pane for HeatPane {
         self.pinned
     }
 
-    fn settle(&mut self, state: &mut State, _area: Rect) {
+    fn settle(&mut self, state: &State, _area: Rect) {
         if self.feed.settle(self.document(state)) {
             (self.key, self.at_ns, self.row, self.baseline) = (None, None, 0, None);
         }

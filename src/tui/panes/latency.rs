@@ -181,8 +181,7 @@ impl Pane for LatencyPane {
         draw::spot_at(self, ctx, area, at)
     }
 
-    fn settle(&mut self, state: &mut State, area: Rect) {
-        meter::open(state);
+    fn settle(&mut self, state: &State, area: Rect) {
         heat::settle(self, state, area);
     }
 }

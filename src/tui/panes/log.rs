@@ -11,6 +11,7 @@ use crate::output::export::table::Table as Rows;
 use crate::tui::action::{Action, Pick};
 use crate::tui::effect::Effect;
 use crate::tui::export::Shown;
+use crate::tui::intents::intents;
 use crate::tui::journal::{Said, word};
 use crate::tui::keys::build::{bind, ch};
 use crate::tui::keys::{Binding, Scope};
@@ -23,8 +24,12 @@ use crate::tui::theme::Slot;
 /// The name of this kind.
 pub const KIND: Kind = Kind("log");
 
-/// Copies the chosen message.
-const COPY: Action = Action::Named("copy-message");
+intents! {
+    /// What this pane alone can be asked for.
+    in "log";
+    /// Copies the chosen message.
+    CopyMessage = "copy-message",
+}
 
 /// Its row in the registry.
 pub const PANE: Registered = Registered {
@@ -36,7 +41,8 @@ pub const PANE: Registered = Registered {
     make: |_| Box::new(LogPane::default()),
 };
 
-static BINDINGS: &[Binding] = &[bind(Scope::Pane(KIND), &[ch('y')], COPY, "copy", "Copy the message", false)];
+static BINDINGS: &[Binding] =
+    &[bind(Scope::Pane(KIND), &[ch('y')], Intent::CopyMessage.action(), "copy", "Copy the message", false)];
 
 /// A view of the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,7 +142,7 @@ impl Pane for LogPane {
                 self.back = self.back.saturating_add_signed(by.saturating_neg()).min(last);
             }
             Action::Pick(Pick::Row { row, .. }, _) => self.back = last.saturating_sub(*row),
-            action if *action == COPY => {
+            action if Intent::of(action) == Some(Intent::CopyMessage) => {
                 let text = self.chosen(state).map(|said| said.text.clone());
                 return copy(state, text);
             }

@@ -117,8 +117,7 @@ impl Pane for SystemPane {
         draw::spot_at(self, ctx, area, at)
     }
 
-    fn settle(&mut self, state: &mut State, _area: Rect) {
-        update::open(state);
+    fn settle(&mut self, state: &State, _area: Rect) {
         self.selected = self.selected.min(rows::count(self, state).saturating_sub(1));
     }
 }

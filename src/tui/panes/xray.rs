@@ -5,6 +5,8 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use keys::Intent;
+
 use super::rows::{by, page};
 use super::{Context, Kind, Pane, Registered};
 use crate::model::snapshot::MapSnapshot;
@@ -123,7 +125,7 @@ impl Pane for XrayPane {
                     self.sort_by(*order);
                 }
             }
-            named if *named == keys::COPY => {
+            action if Intent::of(action) == Some(Intent::CopyFunction) => {
                 let text = self.rows.get(self.selected).map(|row| row.function.clone());
                 return super::rows::copy(state, text);
             }
@@ -165,7 +167,7 @@ impl Pane for XrayPane {
         self.pinned
     }
 
-    fn settle(&mut self, state: &mut State, _area: Rect) {
+    fn settle(&mut self, state: &State, _area: Rect) {
         let reading = self.document(state).maps.reading().filter(|maps| is_xray(maps)).cloned();
         let same = match (&reading, &self.reading) {
             (Some(new), Some(old)) => Arc::ptr_eq(new, old),

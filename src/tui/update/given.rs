@@ -4,8 +4,7 @@ use super::super::action::{Action, App};
 use super::super::effect::Effect;
 use super::super::input::Input;
 use super::super::state::{Confirm, Layer, State};
-use crate::lang::codes::check::NEEDS_UNSAFE;
-use crate::lang::codes::d::D_DESTRUCTIVE;
+use crate::lang::codes;
 use crate::lang::diagnostic::{Diagnostic, Severity};
 use crate::lang::front::Wanted;
 use crate::tracer::script::child;
@@ -110,7 +109,7 @@ pub(super) fn typed(state: &mut State, action: &Action) -> Vec<Effect> {
 
 /// What a text would do to the traced system, where nothing but the leave to is missing.
 pub(super) fn wants_leave(document: &Document, diagnostics: &[Diagnostic]) -> Option<String> {
-    let acts = |d: &&Diagnostic| [NEEDS_UNSAFE, D_DESTRUCTIVE].contains(&d.code);
+    let acts = |d: &&Diagnostic| codes::is_refused_act(d.code);
     let errors = || diagnostics.iter().filter(|d| d.severity == Severity::Error);
     if errors().next().is_none() || errors().any(|d| !acts(&d)) {
         return None;
@@ -170,6 +169,7 @@ pub(super) fn allow(state: &mut State, allowed: bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lang::codes::check::NEEDS_UNSAFE;
     use crate::lang::codes::run::NOT_RUN;
     use crate::lang::source::Span;
     use crate::session::update::ScriptId;

@@ -6,13 +6,9 @@ use super::state::Browser;
 use crate::lang::diagnostic::Severity;
 use crate::model::bpf::Inventory;
 use crate::session::hits::MOST;
-use crate::tui::action::Action;
 use crate::tui::effect::Effect;
 use crate::tui::inspector::{Inspect, Inspected};
 use crate::tui::state::{Layer, State};
-
-/// Count the hits of the probes in sight for a second.
-pub const HITS: Action = Action::Named("hits");
 
 /// Rows around the chosen one whose hits are counted.
 const AROUND: usize = 20;

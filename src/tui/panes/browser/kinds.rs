@@ -2,11 +2,7 @@
 
 use super::state::Browser;
 use crate::probe::point::Provider;
-use crate::tui::action::Action;
 use crate::tui::input::Input;
-
-/// Show only probes of the next kind, and at last all again.
-pub const NEXT: Action = Action::Named("kind");
 
 /// In the order in which they are shown.
 const KINDS: [&str; 8] = ["tracepoint", "rawtracepoint", "kprobe", "kretprobe", "fentry", "fexit", "software", "iter"];

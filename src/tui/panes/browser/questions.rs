@@ -1,23 +1,10 @@
 //! Questions that are asked of a probe by one key: clauses that answer them.
 
-use crate::tui::action::Action;
+use super::keys::Intent;
 use crate::tui::effect::{Detail, Field};
 
 /// Fields that are printed or counted at most.
 const MOST: usize = 4;
-
-/// How often, by command.
-pub const COUNT: Action = Action::Named("count");
-/// With which arguments.
-pub const ARGUMENTS: Action = Action::Named("arguments");
-/// How its numbers are distributed.
-pub const DISTRIBUTION: Action = Action::Named("distribution");
-/// How long from entry to return.
-pub const LATENCY: Action = Action::Named("latency");
-/// Which take longer than a millisecond.
-pub const SLOWER: Action = Action::Named("slower");
-/// From where.
-pub const STACKS: Action = Action::Named("stacks");
 
 /// What a field's values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,26 +104,18 @@ fn latency(detail: &Detail, slower: bool) -> Result<String, String> {
     Ok(format!("{first}\n{second}"))
 }
 
-/// Whether an intent is one of these questions.
-#[must_use]
-pub fn is_one(action: &Action) -> bool {
-    [COUNT, ARGUMENTS, DISTRIBUTION, LATENCY, SLOWER, STACKS].contains(action)
-}
-
 /// The clauses that answer a question, in bpftrace's language.
 ///
 /// # Errors
 /// Says why the probe has no answer to it.
-pub fn clauses(question: &Action, detail: &Detail) -> Result<String, String> {
+pub fn clauses(question: Intent, detail: &Detail) -> Result<String, String> {
     let short = short(&detail.name);
     match question {
-        q if *q == ARGUMENTS => arguments(detail),
-        q if *q == DISTRIBUTION => distribution(detail),
-        q if *q == LATENCY => latency(detail, false),
-        q if *q == SLOWER => latency(detail, true),
-        q if *q == STACKS => {
-            Ok(clause(&detail.name, &format!("    @stacks_{short}[comm, ustack, kstack] = count();\n")))
-        }
+        Intent::Arguments => arguments(detail),
+        Intent::Distribution => distribution(detail),
+        Intent::Latency => latency(detail, false),
+        Intent::Slower => latency(detail, true),
+        Intent::Stacks => Ok(clause(&detail.name, &format!("    @stacks_{short}[comm, ustack, kstack] = count();\n"))),
         _ => Ok(clause(&detail.name, &format!("    @calls_{short}[comm] = count();\n"))),
     }
 }
@@ -159,23 +138,26 @@ mod tests {
 
     #[test]
     fn questions_become_clauses() {
-        let answer = |question: &Action, name: &str| clauses(question, &detail(name)).unwrap();
-        assert_eq!(answer(&COUNT, "kprobe:vfs_read"), "kprobe:vfs_read\n{\n    @calls_vfs_read[comm] = count();\n}\n");
+        let answer = |question: Intent, name: &str| clauses(question, &detail(name)).unwrap();
         assert_eq!(
-            answer(&ARGUMENTS, "fentry:f"),
+            answer(Intent::Count, "kprobe:vfs_read"),
+            "kprobe:vfs_read\n{\n    @calls_vfs_read[comm] = count();\n}\n"
+        );
+        assert_eq!(
+            answer(Intent::Arguments, "fentry:f"),
             "fentry:f\n{\n    printf(\"%s %d file=%p filename=%s count=%lld\\n\", comm, pid, args.file, str(args.filename), args.count);\n}\n"
         );
-        assert_eq!(answer(&DISTRIBUTION, "fentry:f"), "fentry:f\n{\n    @f_count = hist(args.count);\n}\n");
-        let latency = answer(&LATENCY, "tracepoint:syscalls:sys_exit_read");
+        assert_eq!(answer(Intent::Distribution, "fentry:f"), "fentry:f\n{\n    @f_count = hist(args.count);\n}\n");
+        let latency = answer(Intent::Latency, "tracepoint:syscalls:sys_exit_read");
         assert!(latency.starts_with("tracepoint:syscalls:sys_enter_read\n{\n    @start_read[tid] = nsecs;\n}\n"));
         assert!(
             latency.contains(
                 "sys_exit_read\n/@start_read[tid]/\n{\n    @us_read = hist((nsecs - @start_read[tid]) / 1000);"
             )
         );
-        assert!(answer(&SLOWER, "kretprobe:vfs_read").starts_with("kprobe:vfs_read\n"));
+        assert!(answer(Intent::Slower, "kretprobe:vfs_read").starts_with("kprobe:vfs_read\n"));
         assert_eq!(short("uprobe:/lib/libc.so.6:ns::f<int>"), "f_int_");
-        let why = clauses(&LATENCY, &detail("tracepoint:sched:sched_switch")).unwrap_err();
+        let why = clauses(Intent::Latency, &detail("tracepoint:sched:sched_switch")).unwrap_err();
         assert!(why.contains("is one moment"), "{why}");
     }
 }

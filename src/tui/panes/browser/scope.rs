@@ -4,14 +4,10 @@ use crate::lang::diagnostic::Severity;
 use crate::lang::front::FrontEnd;
 use crate::lang::narrow::limited;
 use crate::session::scopes::Scope;
-use crate::tui::action::Action;
 use crate::tui::effect::Effect;
 use crate::tui::inspector::{Inspect, Inspected};
 use crate::tui::palette::{Listed, Palette};
 use crate::tui::state::{Layer, State};
-
-/// Choose what the inserted clauses are limited to.
-pub const CHOOSE: Action = Action::Named("scope");
 
 /// Asks what runs.
 pub fn ask() -> Vec<Effect> {

@@ -4,14 +4,8 @@ use std::sync::Arc;
 
 use super::state::Browser;
 use crate::lang::diagnostic::Severity;
-use crate::tui::action::Action;
 use crate::tui::effect::{Detail, Effect};
 use crate::tui::state::{Layer, State};
-
-/// Take the chosen probe along with others, or leave it again.
-pub const CHOOSE: Action = Action::Named("choose several");
-/// Make the chosen probe a favourite, or none any more.
-pub const FAVOURITE: Action = Action::Named("favourite");
 
 /// Probes that are taken together at most.
 const MOST: usize = 64;

@@ -7,6 +7,7 @@ use crate::tui::action::{Action, Edit, Go};
 use crate::tui::effect::{Detail, Effect, Found};
 use crate::tui::input::Input;
 use crate::tui::inspector::Inspect;
+use crate::tui::panes::browser::keys::Intent;
 use crate::tui::panes::browser::state::Browser;
 use crate::tui::panes::browser::{heat, kinds, questions, scope, several};
 use crate::tui::panes::{lens, xray};
@@ -104,18 +105,30 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
             Vec::new()
         }
         Action::Accept => accept(state),
-        question if questions::is_one(question) => ask(state, question),
-        kind if *kind == kinds::NEXT => {
-            kinds::next(browser);
+        _ => Intent::of(action).map_or_else(Vec::new, |intent| own(state, intent)),
+    }
+}
+
+fn own(state: &mut State, intent: Intent) -> Vec<Effect> {
+    match intent {
+        Intent::Kind => {
+            if let Some(browser) = current(state) {
+                kinds::next(browser);
+            }
             search(state)
         }
-        several if *several == several::CHOOSE => several::choose(state),
-        favourite if *favourite == several::FAVOURITE => several::favourite(state),
-        limit if *limit == scope::CHOOSE => scope::ask(),
-        hits if *hits == heat::HITS => heat::ask(state),
-        open if *open == xray::keys::OPEN => xray::open::of_browser(state),
-        open if *open == lens::keys::OPEN => lens::update::of_browser(state),
-        _ => Vec::new(),
+        Intent::ChooseSeveral => several::choose(state),
+        Intent::Favourite => several::favourite(state),
+        Intent::Scope => scope::ask(),
+        Intent::Hits => heat::ask(state),
+        Intent::XRay => xray::open::of_browser(state),
+        Intent::Lens => lens::update::of_browser(state),
+        Intent::Count
+        | Intent::Arguments
+        | Intent::Distribution
+        | Intent::Latency
+        | Intent::Slower
+        | Intent::Stacks => ask(state, intent),
     }
 }
 
@@ -162,7 +175,7 @@ fn accept(state: &mut State) -> Vec<Effect> {
 }
 
 /// Inserts the clauses that answer a question about the selected probe.
-fn ask(state: &mut State, question: &Action) -> Vec<Effect> {
+fn ask(state: &mut State, question: Intent) -> Vec<Effect> {
     let Some(Layer::Browser(browser)) = state.layers.last_mut() else { return Vec::new() };
     if browser.is_stale() {
         state.tell(Severity::Info, "What fits is being searched: press again");

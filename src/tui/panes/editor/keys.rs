@@ -4,18 +4,23 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::KIND;
 use crate::tui::action::{Action, App, Edit, Go};
+use crate::tui::intents::intents;
 use crate::tui::keys::build::{
     BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch, control,
     ctrl, f, shift,
 };
 use crate::tui::keys::{Binding, Key, Scope};
-use crate::tui::panes::lens::keys as lens;
 
-/// List the states of the text.
-pub const HISTORY: Action = Action::Named("history");
-
-/// Edit by vi's keys, or not any more.
-pub const VI: Action = Action::Named("vi keys");
+intents! {
+    /// What the script alone can be asked for.
+    in "script";
+    /// List the states of the text.
+    History = "history",
+    /// Edit by vi's keys, or not any more.
+    ViKeys = "vi keys",
+    /// Open the members of the arguments of the probe at the cursor.
+    Lens = "lens",
+}
 
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
@@ -62,12 +67,12 @@ pub static BINDINGS: &[Binding] = &[
     bind(
         Scope::Pane(KIND),
         &[Key { code: KeyCode::Char('z'), modifiers: KeyModifiers::CONTROL.union(KeyModifiers::ALT) }],
-        HISTORY,
+        Intent::History.action(),
         "",
         "Choose among all states of the text, those that were undone too",
         true,
     ),
-    bind(Scope::Pane(KIND), &[], VI, "", "Edit the script by vi's keys, or not any more", true),
+    bind(Scope::Pane(KIND), &[], Intent::ViKeys.action(), "", "Edit the script by vi's keys, or not any more", true),
     bind(Scope::Pane(KIND), &[], Action::Edit(Edit::Older), "", "Undo in the order of time, across branches", true),
     bind(Scope::Pane(KIND), &[], Action::Edit(Edit::Newer), "", "Redo in the order of time, across branches", true),
     bind(Scope::Pane(KIND), &[ctrl('a')], Action::Edit(Edit::SelectAll), "", "Mark the whole script", true),
@@ -115,7 +120,7 @@ pub static BINDINGS: &[Binding] = &[
         "Give the name under the cursor another one, everywhere",
         true,
     ),
-    bind(Scope::Pane(KIND), &[alt('s')], lens::OPEN, "", "Open the members of the probe's arguments", true),
+    bind(Scope::Pane(KIND), &[alt('s')], Intent::Lens.action(), "", "Open the members of the probe's arguments", true),
     bind(Scope::Pane(KIND), &[alt('i')], Action::App(App::Format), "", "Format the script", true),
     bind(Scope::Pane(KIND), &[UP], Action::Go(Go::Up), "", "Line up", false),
     bind(Scope::Pane(KIND), &[DOWN], Action::Go(Go::Down), "", "Line down", false),

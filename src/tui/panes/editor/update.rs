@@ -1,6 +1,7 @@
 //! Intents in the script.
 
-use super::{completing, history, keys, vi};
+use super::keys::Intent;
+use super::{completing, history, vi};
 use crate::lang::diagnostic::Severity;
 use crate::tui::action::{Action, Edit, Pick, Picked};
 use crate::tui::effect::Effect;
@@ -38,22 +39,27 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
             Vec::new()
         }
         Action::Vi(key) => vi::press(state, *key, area),
-        turn if *turn == keys::VI => {
-            vi::turn(state);
-            let how = if state.vi.is_some() { "The script is edited by vi's keys" } else { "Letters are text again" };
-            state.tell(Severity::Info, how);
-            Vec::new()
-        }
-        list if *list == keys::HISTORY => {
-            history::open(state);
-            Vec::new()
-        }
-        open if *open == lens::keys::OPEN => lens::update::of_script(state),
         Action::Pick(Pick::Text { line, column }, how) => {
             state.document.assist.popup = None;
             state.document.editor.go_to((*line, *column), *how == Picked::Dragged);
             Vec::new()
         }
-        _ => Vec::new(),
+        _ => Intent::of(action).map_or_else(Vec::new, |intent| own(state, intent)),
+    }
+}
+
+fn own(state: &mut State, intent: Intent) -> Vec<Effect> {
+    match intent {
+        Intent::ViKeys => {
+            vi::turn(state);
+            let how = if state.vi.is_some() { "The script is edited by vi's keys" } else { "Letters are text again" };
+            state.tell(Severity::Info, how);
+            Vec::new()
+        }
+        Intent::History => {
+            history::open(state);
+            Vec::new()
+        }
+        Intent::Lens => lens::update::of_script(state),
     }
 }

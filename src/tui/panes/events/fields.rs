@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use super::EventsPane;
 use super::expression::{Expression, named, plain, quoted, text_of};
+use super::keys::Intent;
 use super::log::EventLog;
 use super::update::chosen;
-use super::{EventsPane, keys};
 use crate::lang::diagnostic::Severity;
 use crate::model::value::Value;
 use crate::store::{Entry, History as _};
-use crate::tui::action::Action;
 use crate::tui::effect::Effect;
 use crate::tui::panes::chooser::{Choice, Chooser, Taken};
 use crate::tui::state::{Layer, State};
@@ -39,14 +39,14 @@ fn and(log: &EventLog, condition: &str) -> String {
 }
 
 /// Lists the fields of the chosen event.
-pub fn choose(log: &EventLog, state: &mut State, action: &Action) {
+pub fn choose(log: &EventLog, state: &mut State, intent: Intent) {
     let shown = chosen(log, state);
     let entry = shown.as_ref().and_then(|s| state.store.entry(s.row.entry));
     let info = shown.as_ref().and_then(|s| s.info.as_deref());
     let fields = entry.as_ref().map_or_else(Vec::new, |e| named(info, e));
-    let title = match action {
-        a if *a == keys::FIELD => "Only events with",
-        a if *a == keys::VALUES => "Values of",
+    let title = match intent {
+        Intent::Field => "Only events with",
+        Intent::Values => "Values of",
         _ => "Copy",
     };
     let choices: Vec<Choice> = fields
@@ -54,9 +54,9 @@ pub fn choose(log: &EventLog, state: &mut State, action: &Action) {
         .map(|(column, value)| {
             let text = text_of(value);
             let condition = condition(&column.name, value);
-            let (taken, about, name) = match action {
-                a if *a == keys::FIELD => (Taken::Filter, condition.clone(), and(log, &condition)),
-                a if *a == keys::VALUES => (Taken::Values, text, column.name.to_string()),
+            let (taken, about, name) = match intent {
+                Intent::Field => (Taken::Filter, condition.clone(), and(log, &condition)),
+                Intent::Values => (Taken::Values, text, column.name.to_string()),
                 _ => (Taken::Copy, text.clone(), text),
             };
             Choice { title: column.name.to_string(), about: fit(about.trim(), 200).into_owned(), name, taken }

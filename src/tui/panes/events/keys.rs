@@ -2,22 +2,26 @@
 
 use super::KIND;
 use crate::tui::action::{Action, Events, Go};
+use crate::tui::intents::intents;
 use crate::tui::keys::build::{ENTER, LEFT, RIGHT, bind, ch};
 use crate::tui::keys::{Binding, Scope};
 
-/// Filter by a value of the chosen event.
-pub const FIELD: Action = Action::Named("field");
-/// List the values of a field.
-pub const VALUES: Action = Action::Named("values");
-/// Compare structs to that of the chosen event.
-pub const MARK: Action = Action::Named("mark struct");
-/// Give the clause of the chosen event a predicate.
-pub const PREDICATE: Action = Action::Named("predicate");
-/// Copy a value.
-pub const CELL: Action = Action::Named("cell");
-
-/// Hide what probescope itself causes.
-pub const OWN: Action = Action::Named("own");
+intents! {
+    /// What this pane alone can be asked for.
+    in "events";
+    /// Filter by a value of the chosen event.
+    Field = "field",
+    /// List the values of a field.
+    Values = "values",
+    /// Compare structs to that of the chosen event.
+    MarkStruct = "mark struct",
+    /// Give the clause of the chosen event a predicate.
+    Predicate = "predicate",
+    /// Copy a value.
+    Cell = "cell",
+    /// Hide what probescope itself causes.
+    Own = "own",
+}
 
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
@@ -50,7 +54,7 @@ pub static BINDINGS: &[Binding] = &[
     bind(
         Scope::Pane(KIND),
         &[ch('o')],
-        OWN,
+        Intent::Own.action(),
         "own",
         "Hide the lines that name a thread of probescope itself (marked ·), or show them",
         true,
@@ -58,16 +62,30 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Pane(KIND), &[ENTER], Action::Accept, "open", "Show the selected line in full", false),
     bind(Scope::Pane(KIND), &[LEFT, ch('h')], Action::Go(Go::Left), "", "Scroll left", false),
     bind(Scope::Pane(KIND), &[RIGHT], Action::Go(Go::Right), "", "Scroll right", false),
-    bind(Scope::Pane(KIND), &[ch('=')], FIELD, "", "Show only events with a value of the chosen one", true),
+    bind(
+        Scope::Pane(KIND),
+        &[ch('=')],
+        Intent::Field.action(),
+        "",
+        "Show only events with a value of the chosen one",
+        true,
+    ),
     bind(
         Scope::Pane(KIND),
         &[ch('w')],
-        PREDICATE,
+        Intent::Predicate.action(),
         "",
         "Let the clause fire only with a value of the chosen event",
         true,
     ),
-    bind(Scope::Pane(KIND), &[ch('D')], VALUES, "", "List the values of a field with their counts", true),
-    bind(Scope::Pane(KIND), &[ch('M')], MARK, "", "Compare captured structs to this one", true),
-    bind(Scope::Pane(KIND), &[ch('Y')], CELL, "", "Copy a value of the chosen event", true),
+    bind(
+        Scope::Pane(KIND),
+        &[ch('D')],
+        Intent::Values.action(),
+        "",
+        "List the values of a field with their counts",
+        true,
+    ),
+    bind(Scope::Pane(KIND), &[ch('M')], Intent::MarkStruct.action(), "", "Compare captured structs to this one", true),
+    bind(Scope::Pane(KIND), &[ch('Y')], Intent::Cell.action(), "", "Copy a value of the chosen event", true),
 ];

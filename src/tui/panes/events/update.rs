@@ -1,7 +1,8 @@
 //! Intents in the events.
 
+use super::keys::Intent;
 use super::log::{EventLog, Shown};
-use super::{fields, keys, predicate};
+use super::{fields, predicate};
 use crate::lang::diagnostic::Severity;
 use crate::model::value::Value;
 use crate::store::{History as _, Payload};
@@ -47,16 +48,18 @@ pub fn act(log: &mut EventLog, state: &mut State, action: &Action, area: Rect) -
             return copy(state, text);
         }
         Action::Events(Events::Clock) => log.clock = !log.clock,
-        mark if *mark == keys::MARK => mark_struct(log, state),
-        own if *own == keys::OWN => log.turn_own(&state.own, &state.store),
-        ask if *ask == keys::PREDICATE => predicate::choose(log, state),
-        Action::Named(_) => fields::choose(log, state, action),
         Action::Accept => open(log, state),
         Action::Pick(Pick::Row { row, .. }, _) => {
             log.select(*row, &state.store);
             moved(log, state);
         }
-        _ => {}
+        _ => match Intent::of(action) {
+            Some(Intent::MarkStruct) => mark_struct(log, state),
+            Some(Intent::Own) => log.turn_own(&state.own, &state.store),
+            Some(Intent::Predicate) => predicate::choose(log, state),
+            Some(intent @ (Intent::Field | Intent::Values | Intent::Cell)) => fields::choose(log, state, intent),
+            None => {}
+        },
     }
     Vec::new()
 }

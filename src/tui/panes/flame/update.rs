@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ratatui::layout::Rect;
 
 use super::feed::{Reading, maps};
-use super::{FlamePane, draw, keys, place};
+use super::keys::Intent;
+use super::{FlamePane, draw, place};
 use crate::lang::diagnostic::Severity;
 use crate::model::flame::{FlameTree, NodeId, ROOT, Shape};
 use crate::model::stats::PartialMap;
@@ -36,47 +37,47 @@ pub fn act(pane: &mut FlamePane, state: &mut State, action: &Action, area: Rect)
         }
         Action::Events(Events::Filter) => state.layers.push(Layer::Filter(Input::new(pane.search.text()))),
         Action::Filter(text) => pane.search.set(text, &pane.feed),
-        Action::Named(_) => return named(pane, state, action),
-        _ => {}
+        _ => {
+            if let Some(intent) = Intent::of(action) {
+                return own(pane, state, intent);
+            }
+        }
     }
     Vec::new()
 }
 
-fn named(pane: &mut FlamePane, state: &mut State, action: &Action) -> Vec<Effect> {
+fn own(pane: &mut FlamePane, state: &mut State, intent: Intent) -> Vec<Effect> {
     let shape = pane.feed.shape.clone();
-    if *action == keys::OUT {
-        let above = pane.feed.tree().and_then(|tree| tree.parent(pane.zoom));
-        pane.selected = pane.zoom;
-        pane.zoom = above.unwrap_or(ROOT);
-    } else if *action == keys::TURN {
-        pane.upright = !pane.upright;
-    } else if *action == keys::ORDER {
-        pane.by_name = !pane.by_name;
-    } else if *action == keys::INVERT {
-        pane.feed.set_shape(Shape { inverted: !shape.inverted, ..shape });
-    } else if *action == keys::MERGE {
-        pane.feed.set_shape(Shape { merged: !shape.merged, ..shape });
-    } else if *action == keys::ALL {
-        pane.feed.set_shape(Shape { inverted: shape.inverted, merged: shape.merged, ..Shape::default() });
-    } else if *action == keys::HIDE || *action == keys::ONLY {
-        leave_out(pane, state, *action == keys::HIDE);
-    } else if *action == keys::BASELINE {
-        baseline(pane, state);
-    } else if *action == keys::MAP {
-        next_map(pane, state);
-    } else if *action == keys::NEXT || *action == keys::PREVIOUS {
-        next_found(pane, state, *action == keys::NEXT);
-    } else if *action == keys::COPY {
-        let text = pane.feed.tree().map(|tree| path_text(tree, pane.selected));
-        return copy(state, text);
-    } else if *action == keys::FOLDED {
-        let map = pane.feed.map.clone().unwrap_or_default();
-        let reading = pane.feed.reading();
-        let stats =
-            reading.and_then(|reading| state.store.stats_at(reading.trace, state.store.time_at(state.moment.cursor)));
-        let of = stats.and_then(|stats| stats.part(&map).map(PartialMap::sentence));
-        let text = pane.feed.tree().map(|tree| folded::text(tree, of.as_deref()));
-        return copy(state, text);
+    match intent {
+        Intent::Out => {
+            let above = pane.feed.tree().and_then(|tree| tree.parent(pane.zoom));
+            pane.selected = pane.zoom;
+            pane.zoom = above.unwrap_or(ROOT);
+        }
+        Intent::Turn => pane.upright = !pane.upright,
+        Intent::Order => pane.by_name = !pane.by_name,
+        Intent::Invert => pane.feed.set_shape(Shape { inverted: !shape.inverted, ..shape }),
+        Intent::Merge => pane.feed.set_shape(Shape { merged: !shape.merged, ..shape }),
+        Intent::All => {
+            pane.feed.set_shape(Shape { inverted: shape.inverted, merged: shape.merged, ..Shape::default() });
+        }
+        Intent::Hide | Intent::Only => leave_out(pane, state, intent == Intent::Hide),
+        Intent::Baseline => baseline(pane, state),
+        Intent::Map => next_map(pane, state),
+        Intent::Next | Intent::Previous => next_found(pane, state, intent == Intent::Next),
+        Intent::Copy => {
+            let text = pane.feed.tree().map(|tree| path_text(tree, pane.selected));
+            return copy(state, text);
+        }
+        Intent::Folded => {
+            let map = pane.feed.map.clone().unwrap_or_default();
+            let reading = pane.feed.reading();
+            let stats = reading
+                .and_then(|reading| state.store.stats_at(reading.trace, state.store.time_at(state.moment.cursor)));
+            let of = stats.and_then(|stats| stats.part(&map).map(PartialMap::sentence));
+            let text = pane.feed.tree().map(|tree| folded::text(tree, of.as_deref()));
+            return copy(state, text);
+        }
     }
     Vec::new()
 }

@@ -8,7 +8,8 @@ use ratatui::layout::Rect;
 use super::draw::{Places, is_lines};
 use super::feed::{Scale, maps};
 use super::grid::{came, distribution};
-use super::{Baseline, HeatPane, keys};
+use super::keys::Intent;
+use super::{Baseline, HeatPane};
 use crate::lang::diagnostic::Severity;
 use crate::session::update::TraceId;
 use crate::store::{History as _, PayloadKind, Store};
@@ -39,20 +40,24 @@ pub fn act(pane: &mut HeatPane, state: &mut State, action: &Action, area: Rect) 
                 open(pane, state, area);
             }
         }
-        _ if *action == keys::NEARER || *action == keys::FARTHER => zoom(pane, *action == keys::NEARER),
-        _ if *action == keys::NEXT || *action == keys::PREVIOUS => next_key(pane, state, *action == keys::NEXT),
-        _ if *action == keys::MAP => next_map(pane, state),
-        _ if *action == keys::BASELINE => keep(pane, state, area),
-        _ if *action == keys::LINES => {
-            if pane.feed.scale() == Some(Scale::Keys) {
-                pane.lines = !pane.lines;
-            } else {
-                state.tell(Severity::Info, "A histogram over time has no lines; b compares two moments");
+        _ => {
+            if let Some(intent) = Intent::of(action) {
+                own(pane, state, intent, area);
             }
         }
-        _ => {}
     }
     Vec::new()
+}
+
+fn own(pane: &mut HeatPane, state: &mut State, intent: Intent, area: Rect) {
+    match intent {
+        Intent::Nearer | Intent::Farther => zoom(pane, intent == Intent::Nearer),
+        Intent::Next | Intent::Previous => next_key(pane, state, intent == Intent::Next),
+        Intent::Map => next_map(pane, state),
+        Intent::Baseline => keep(pane, state, area),
+        Intent::Lines if pane.feed.scale() == Some(Scale::Keys) => pane.lines = !pane.lines,
+        Intent::Lines => state.tell(Severity::Info, "A histogram over time has no lines; b compares two moments"),
+    }
 }
 
 fn go(pane: &mut HeatPane, movement: Go, area: Rect) {

@@ -1,6 +1,7 @@
 //! The meter that the pane runs: passive as soon as there is a pane, with measuring threads when the user says so.
 
 use super::KIND;
+use super::keys::Intent;
 use super::measured::{Phase, Watched};
 use super::moment::Shown;
 use crate::lang::diagnostic::Severity;
@@ -8,15 +9,15 @@ use crate::model::latency::{MeterInfo, Mode, Thresholds};
 use crate::session::update::{TraceId, Update};
 use crate::store::Cursor;
 use crate::tracer::latency::{Options, Policy};
-use crate::tui::action::Action;
 use crate::tui::effect::Effect;
+use crate::tui::layout;
 use crate::tui::state::{Confirm, Layer, State};
 
 /// Machines with more CPUs tell of each once a second only.
 const MANY_CPUS: usize = 16;
 
-/// A pane is there: without anything else to show it measures the system as it is.
-pub fn open(state: &mut State) {
+/// A pane is shown: without anything else to show it measures the system as it is.
+fn open(state: &mut State) {
     if state.latency.meter.phase != Phase::Off || state.disabled.is_some() || state.replayed.is_some() {
         return;
     }
@@ -24,9 +25,14 @@ pub fn open(state: &mut State) {
     state.wanted.extend(effects);
 }
 
-/// Nobody looks any more: the meter ends.
+/// The meter begins when a pane is shown, and ends when nobody looks any more. This is the one place where being seen
+/// has an effect.
 pub(in crate::tui) fn follow(state: &mut State) {
-    let has_pane = state.panes.tree.panes().into_iter().any(|id| state.panes.kind(id) == Some(KIND));
+    let is_pane = |id| state.panes.kind(id) == Some(KIND);
+    let has_pane = state.panes.tree.panes().into_iter().any(is_pane);
+    if layout::of(state).panes.placed.iter().any(|placed| is_pane(placed.shown)) {
+        open(state);
+    }
     if !has_pane && state.latency.meter.is_on() {
         state.latency.meter.phase = Phase::Off;
         state.wanted.push(Effect::Stop(state.latency.meter.trace));
@@ -162,7 +168,7 @@ pub fn ask(state: &mut State, mode: Mode) {
     state.layers.push(Layer::Confirm(Confirm {
         title: format!("Measure {}?", mode.name()),
         about: format!("{}. {what}{free}", load(&options)),
-        yes: Action::Named(if mode == Mode::Osnoise { "start osnoise" } else { "start timerlat" }),
+        yes: if mode == Mode::Osnoise { Intent::StartOsnoise } else { Intent::StartTimerlat }.action(),
     }));
 }
 

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::baseline::Baseline;
+use super::keys::Intent;
 use super::moment::Shown;
 use super::{Compare, Drilled, LatencyPane, View, draw, episodes, heat, meter, sources, table, task};
 use crate::lang::diagnostic::Severity;
@@ -19,37 +20,40 @@ use crate::tui::update::time;
 /// Applies an intent.
 pub fn act(pane: &mut LatencyPane, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
     match action {
-        Action::Named(name) => return named(pane, name, state),
         Action::Go(go) => go_by(pane, *go, state, area),
         Action::Accept if pane.view == View::Task => return ask_whom(state),
         Action::Accept => accept(pane, state),
         Action::Pick(pick, how) => pick_at(pane, *pick, *how, state),
         Action::Process(pid) => return watch_thread(pane, *pid, state),
-        _ => {}
+        _ => {
+            if let Some(intent) = Intent::of(action) {
+                return own(pane, intent, state);
+            }
+        }
     }
     Vec::new()
 }
 
-fn named(pane: &mut LatencyPane, name: &str, state: &mut State) -> Vec<Effect> {
-    match name {
-        "osnoise" => meter::ask(state, Mode::Osnoise),
-        "timerlat" => meter::ask(state, Mode::Timerlat),
-        "start osnoise" => return meter::start(state, Mode::Osnoise),
-        "start timerlat" => return meter::start(state, Mode::Timerlat),
-        "passive" => return meter::start(state, Mode::Passive),
-        "watch" => return watch(pane, state),
-        "stop" if pane.view == View::Task => return meter::leave(state),
-        "stop" => return stopped(state),
-        "raise" => return meter::change(state, pane.threshold, true),
-        "lower" => return meter::change(state, pane.threshold, false),
-        "next threshold" => {
+fn own(pane: &mut LatencyPane, intent: Intent, state: &mut State) -> Vec<Effect> {
+    match intent {
+        Intent::Osnoise => meter::ask(state, Mode::Osnoise),
+        Intent::Timerlat => meter::ask(state, Mode::Timerlat),
+        Intent::StartOsnoise => return meter::start(state, Mode::Osnoise),
+        Intent::StartTimerlat => return meter::start(state, Mode::Timerlat),
+        Intent::Passive => return meter::start(state, Mode::Passive),
+        Intent::Watch => return watch(pane, state),
+        Intent::Stop if pane.view == View::Task => return meter::leave(state),
+        Intent::Stop => return stopped(state),
+        Intent::Raise => return meter::change(state, pane.threshold, true),
+        Intent::Lower => return meter::change(state, pane.threshold, false),
+        Intent::NextThreshold => {
             pane.threshold = (pane.threshold + 1) % meter::thresholds(state.latency.meter.mode).len();
         }
-        "about" => about(state),
-        "baseline" => return keep_baseline(pane, state),
-        "copy" => return copied(pane, state),
-        "back" => back(pane),
-        _ => look(pane, name, state),
+        Intent::About => about(state),
+        Intent::Baseline => return keep_baseline(pane, state),
+        Intent::Copy => return copied(pane, state),
+        Intent::Back => back(pane),
+        _ => look(pane, intent, state),
     }
     Vec::new()
 }
@@ -83,33 +87,33 @@ fn keep_baseline(pane: &mut LatencyPane, state: &mut State) -> Vec<Effect> {
 }
 
 /// How something is looked at.
-fn look(pane: &mut LatencyPane, name: &str, state: &mut State) {
-    match name {
-        "cpus" => show(pane, View::Cpus),
-        "heat" => show(pane, View::Heat),
-        "lengths over time" => show(pane, View::Lengths),
-        "histograms" => show(pane, View::Histograms),
-        "sources" => show(pane, View::Sources),
-        "episodes" => show(pane, View::Episodes),
-        "task" => show(pane, View::Task),
-        "all" => pane.all = !pane.all,
-        "by source" => pane.by_source = !pane.by_source,
-        "wider" => pane.step = pane.step.wider(),
-        "narrower" => pane.step = pane.step.narrower(),
-        "tail" => pane.tail = !pane.tail,
-        "compare" => {
+fn look(pane: &mut LatencyPane, intent: Intent, state: &mut State) {
+    match intent {
+        Intent::Cpus => show(pane, View::Cpus),
+        Intent::Heat => show(pane, View::Heat),
+        Intent::LengthsOverTime => show(pane, View::Lengths),
+        Intent::Histograms => show(pane, View::Histograms),
+        Intent::Sources => show(pane, View::Sources),
+        Intent::Episodes => show(pane, View::Episodes),
+        Intent::Task => show(pane, View::Task),
+        Intent::All => pane.all = !pane.all,
+        Intent::BySource => pane.by_source = !pane.by_source,
+        Intent::Wider => pane.step = pane.step.wider(),
+        Intent::Narrower => pane.step = pane.step.narrower(),
+        Intent::Tail => pane.tail = !pane.tail,
+        Intent::Compare => {
             pane.compare = match pane.compare {
                 Compare::Kinds => Compare::Cpus,
                 Compare::Cpus => Compare::Baseline,
                 Compare::Baseline => Compare::Kinds,
             };
         }
-        "sort" => pane.sort = Shown::of(state).and_then(|shown| table::next_sort(pane, &shown)),
-        "fold" => {
+        Intent::Sort => pane.sort = Shown::of(state).and_then(|shown| table::next_sort(pane, &shown)),
+        Intent::Fold => {
             show(pane, View::Cpus);
             fold(pane, pane.fold.next(), state);
         }
-        "reverse" => pane.ascending = !pane.ascending,
+        Intent::Reverse => pane.ascending = !pane.ascending,
         _ => {}
     }
 }

@@ -1,13 +1,16 @@
 //! The keys of the lens, and what panes ask of it.
 
 use crate::tui::action::{Action, Go};
+use crate::tui::intents::intents;
 use crate::tui::keys::build::{BACK_TAB, DOWN, ENTER, ESC, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, bind, ctrl};
 use crate::tui::keys::{Binding, Scope};
 
-/// Open the lens on the arguments of a probe.
-pub const OPEN: Action = Action::Named("lens");
-/// Show only what differs, or all.
-pub const DIFFERENCES: Action = Action::Named("differences");
+intents! {
+    /// What the lens alone can be asked for.
+    in "lens";
+    /// Show only what differs, or all.
+    Differences = "differences",
+}
 
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
@@ -25,6 +28,13 @@ pub static BINDINGS: &[Binding] = &[
     bind(Scope::Lens, &[DOWN, ctrl('n')], Action::Go(Go::Down), "", "Next member", false),
     bind(Scope::Lens, &[PAGE_UP], Action::Go(Go::PageUp), "", "Page up", false),
     bind(Scope::Lens, &[PAGE_DOWN], Action::Go(Go::PageDown), "", "Page down", false),
-    bind(Scope::Lens, &[TAB, BACK_TAB], DIFFERENCES, "differences", "Only what differs from the marked struct", false),
+    bind(
+        Scope::Lens,
+        &[TAB, BACK_TAB],
+        Intent::Differences.action(),
+        "differences",
+        "Only what differs from the marked struct",
+        false,
+    ),
     bind(Scope::Lens, &[ESC, ctrl('c')], Action::Cancel, "back", "Close", false),
 ];

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{Lens, Source, keys};
+use super::keys::Intent;
+use super::{Lens, Source};
 use crate::lang::diagnostic::Severity;
 use crate::model::value::Value;
 use crate::probe::lens::Arguments;
@@ -85,7 +86,7 @@ pub fn act(state: &mut State, action: &Action) -> Vec<Effect> {
             lens.input.go(*go);
         }
         Action::Accept => return accept(state),
-        named if *named == keys::DIFFERENCES => differences(state),
+        action if Intent::of(action) == Some(Intent::Differences) => differences(state),
         _ => {}
     }
     Vec::new()

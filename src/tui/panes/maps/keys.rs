@@ -2,8 +2,18 @@
 
 use super::KIND;
 use crate::tui::action::{Action, Events, Table};
+use crate::tui::intents::intents;
 use crate::tui::keys::build::{ENTER, LEFT, RIGHT, bind, ch};
 use crate::tui::keys::{Binding, Scope};
+
+intents! {
+    /// What this pane alone can be asked for.
+    in "maps";
+    /// Hide the selected map.
+    Hide = "hide",
+    /// Show every map.
+    ShowAll = "show-all",
+}
 
 /// All of them.
 pub static BINDINGS: &[Binding] = &[
@@ -21,11 +31,11 @@ pub static BINDINGS: &[Binding] = &[
         "Show only keys that contain all of these words",
         true,
     ),
-    bind(Scope::Pane(KIND), &[ch('h')], Action::Named("hide"), "", "Hide the selected map", true),
+    bind(Scope::Pane(KIND), &[ch('h')], Intent::Hide.action(), "", "Hide the selected map", true),
     bind(
         Scope::Pane(KIND),
         &[ch('H')],
-        Action::Named("show-all"),
+        Intent::ShowAll.action(),
         "",
         "Show every map; again: hide those that the script clears at its end",
         true,

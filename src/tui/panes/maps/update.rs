@@ -1,6 +1,7 @@
 //! Intents in the maps.
 
 use super::cells::{cell, key_text};
+use super::keys::Intent;
 use crate::tui::action::{Action, Events, Pick, Picked, Table};
 use crate::tui::columns;
 use crate::tui::effect::Effect;
@@ -23,8 +24,8 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
             state.layers.push(Layer::Filter(input));
         }
         Action::Filter(text) => maps.set_filter(text),
-        Action::Named("hide") => maps.hide(),
-        Action::Named("show-all") => maps.show_all(),
+        action if Intent::of(action) == Some(Intent::Hide) => maps.hide(),
+        action if Intent::of(action) == Some(Intent::ShowAll) => maps.show_all(),
         Action::Table(Table::NextMap) if count > 0 => maps.selected = (maps.selected + 1) % count,
         Action::Table(Table::PreviousMap) if count > 0 => maps.selected = (maps.selected + count - 1) % count,
         Action::Table(Table::Clear) => {

@@ -1,7 +1,8 @@
 //! What keys do among the BPF programs and maps.
 
+use super::keys::Intent;
 use super::rows::{columns, count, rows};
-use super::{KIND, SystemPane, View, keys};
+use super::{KIND, SystemPane, View};
 use crate::model::bpf::{BpfMap, BpfProgram, Holder};
 use crate::tui::action::{Action, Pick, Picked, Table};
 use crate::tui::effect::Effect;
@@ -11,18 +12,20 @@ use crate::tui::state::{Layer, Reader, State};
 use crate::tui::text::{grouped, short_ns};
 use ratatui::layout::Rect;
 
-/// A pane is there: what is loaded is read, and the kernel counts runs.
-pub fn open(state: &mut State) {
+/// What is loaded is read, and the kernel counts runs.
+fn open(state: &mut State) {
     if !state.loaded.is_watched {
         state.loaded.is_watched = true;
         state.wanted.push(Effect::Inspect(Inspect::Watch));
     }
 }
 
-/// Nobody looks any more: the statistics are off again.
+/// What is loaded is read while a pane is shown; once nobody looks any more the statistics are off again.
 pub(in crate::tui) fn follow(state: &mut State) {
     let is_shown = |id| state.panes.kind(id) == Some(KIND);
-    if state.loaded.is_watched && !crate::tui::layout::of(state).panes.placed.iter().any(|p| is_shown(p.shown)) {
+    if crate::tui::layout::of(state).panes.placed.iter().any(|p| is_shown(p.shown)) {
+        open(state);
+    } else if state.loaded.is_watched {
         state.loaded.forget();
         state.wanted.push(Effect::Inspect(Inspect::Rest));
     }
@@ -46,15 +49,25 @@ pub fn act(pane: &mut SystemPane, action: &Action, state: &mut State, area: Rect
         Action::Table(Table::Sort) => sort(pane, (pane.sort[pane.order()] + 1) % columns(pane.view).len()),
         Action::Table(Table::Reverse) => pane.descending[pane.order()] ^= true,
         Action::Accept => return accept(pane, state),
-        action if *action == keys::PROGRAMS => show(pane, View::Programs),
-        action if *action == keys::MAPS => show(pane, View::Maps),
-        action if *action == keys::BACK => back(pane),
-        action if *action == keys::ABOUT => about(pane, state),
-        action if *action == keys::COPY => {
+        _ => {
+            if let Some(intent) = Intent::of(action) {
+                return own(pane, state, intent);
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn own(pane: &mut SystemPane, state: &mut State, intent: Intent) -> Vec<Effect> {
+    match intent {
+        Intent::Programs => show(pane, View::Programs),
+        Intent::Maps => show(pane, View::Maps),
+        Intent::Back => back(pane),
+        Intent::About => about(pane, state),
+        Intent::Copy => {
             let row = rows(pane, state).into_iter().nth(pane.selected);
             return copy(state, row.map(|row| row.cells.join("\t")));
         }
-        _ => {}
     }
     Vec::new()
 }
