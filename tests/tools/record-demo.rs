@@ -122,7 +122,7 @@ impl Kept {
                 self.history.declare(info);
             }
             Update::Append(chunk) => self.chunk(&chunk),
-            Update::Checked { .. } | Update::Ended { .. } | Update::Notice { .. } => {}
+            Update::Checked { .. } | Update::Ended { .. } | Update::Notice { .. } | Update::Command { .. } => {}
         }
     }
 
