@@ -10,6 +10,7 @@ pub mod dwarf;
 pub mod elf;
 pub mod indirect;
 pub mod instructions;
+pub mod places;
 mod symbols;
 pub mod unwind;
 pub mod usdt;

@@ -132,9 +132,9 @@ impl Write for Stream {
         let begun = self.begun.split_off(whole);
         let text = std::mem::replace(&mut self.begun, begun);
         if self.styled {
-            self.to.write_all(&safe_but_styled(&text))?
+            self.to.write_all(&safe_but_styled(&text))?;
         } else {
-            self.to.write_all(neutralise_bytes(&text).as_bytes())?
+            self.to.write_all(neutralise_bytes(&text).as_bytes())?;
         }
         Ok(bytes.len())
     }

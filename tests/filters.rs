@@ -2,6 +2,11 @@
 //!
 //! A load waits for a line, does a number of things that is known, and ends. Both traces see the same run of it.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(missing_docs, reason = "a test")]
 

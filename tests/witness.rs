@@ -5,6 +5,11 @@
 //! is asked, and where they can't agree exactly, the bound and its reason. `docs/witnesses.md` is the table of the rows:
 //! `PROBESCOPE_WITNESS_TABLE=write` writes it again. `PROBESCOPE_WITNESS_MODES=pid,budget,few-keys` also asks with `-p`, with a
 //! budget, and with maps that are too small.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "no part of the program: it prints and writes as it likes"
+)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(missing_docs, reason = "a program, not a library")]
 

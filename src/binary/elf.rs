@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ReadCache};
@@ -13,38 +13,13 @@ use object::{Endianness, Object, ReadCache};
 use super::BinaryError;
 use super::archive::{self, Member};
 use super::indirect;
+use super::places::{FunctionSymbol, Segment, file_offset};
 use super::symbols::Symbols;
 use super::usdt::{self, UsdtSite};
 use crate::regular;
 
 /// Sections of Go programs: one at least is left when they are stripped.
 const GO_SECTIONS: [&str; 3] = [".go.buildinfo", ".gopclntab", ".note.go.buildid"];
-
-/// A part of the file that is loaded into memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Address in the binary's own address space.
-    pub address: u64,
-    /// Offset in the file.
-    pub offset: u64,
-    /// Bytes in the file.
-    pub size: u64,
-    /// Holds code.
-    pub executable: bool,
-}
-
-/// A function of a binary.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FunctionSymbol {
-    /// Name, mangled as the compiler made it, without a version.
-    pub name: Arc<str>,
-    /// Address in the binary's own address space.
-    pub address: u64,
-    /// Bytes; 0 when unknown.
-    pub size: u64,
-    /// The address is that of a resolver, which chooses the function's implementation in each process.
-    pub indirect: bool,
-}
 
 /// What is known of one binary.
 #[derive(Debug)]
@@ -237,13 +212,6 @@ pub fn build_id(path: &Path) -> Option<String> {
         let _ = write!(text, "{byte:02x}");
         text
     }))
-}
-
-/// As [`Binary::file_offset`]; code before data where both claim an address.
-pub(super) fn file_offset(segments: &[Segment], address: u64) -> Option<u64> {
-    let covers = |s: &&Segment| address.checked_sub(s.address).is_some_and(|d| d < s.size);
-    let segment = segments.iter().filter(|s| s.executable).find(covers).or_else(|| segments.iter().find(covers))?;
-    segment.offset.checked_add(address - segment.address)
 }
 
 /// The segments of a binary that begins at `base` in its file.

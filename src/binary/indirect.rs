@@ -10,8 +10,9 @@ use object::read::elf::ElfFile64;
 use object::{Endianness, Object as _, ObjectSymbol as _, ObjectSymbolTable as _, ReadCache, RelocationFlags, elf};
 
 use super::archive::Member;
-use super::elf::{Binary, FunctionSymbol};
+use super::elf::Binary;
 use super::instructions::{self, Reference};
+use super::places::FunctionSymbol;
 
 /// Longest resolver that is read, bytes.
 const MOST_CODE: u64 = 64 << 10;

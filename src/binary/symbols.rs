@@ -9,7 +9,7 @@ use object::read::elf::{ElfFile64, SectionHeader as _, Sym as _};
 use object::{Endianness, ReadCache, pod};
 
 use super::archive::Member;
-use super::elf::FunctionSymbol;
+use super::places::FunctionSymbol;
 
 /// Most symbols believed: Chromium has about two million.
 const MAX_SYMBOLS: usize = 8_000_000;

@@ -11,7 +11,7 @@ use object::{Endianness, Object, ObjectSection, ReadCache};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::elf::{Segment, file_offset};
+use super::places::{Segment, file_offset};
 use crate::model::target::UsdtArgument;
 use crate::regular;
 

@@ -213,8 +213,7 @@ fn run(options: &Options, world: &World) -> Result<ExitCode, CliError> {
     if set.destructive && !quiet {
         let _ = stdio::err().write_all(b"dtrace: allowing destructive actions\n");
     }
-    let output =
-        options.output.as_deref().map_or_else(|| Destination::open(None), |p| Destination::append(p.as_ref()))?;
+    let output = options.output.as_deref().map_or_else(|| Destination::open(None), Destination::append)?;
     let code = trace(options, &output, &kernel, &compiled, program.source, child);
     match code {
         Ok(code) => output.finish().map(|()| ExitCode::from(code as u8)),

@@ -169,7 +169,7 @@ fn a_full_disk_leaves_the_old_file_whole() {
                 Output::beside(&path, Readers::Everyone)
             };
             let mut output = opened.unwrap();
-            let failed = output.write_all(&[b'x'; 100_000]).and_then(|()| output.commit()).unwrap_err();
+            let failed = output.write_all(&vec![b'x'; 100_000]).and_then(|()| output.commit()).unwrap_err();
             assert_eq!(failed.kind(), ErrorKind::StorageFull);
             assert_eq!(fs::read(small.join("a")).unwrap(), b"old and whole");
             let _ = fs::remove_file(small.join("b"));

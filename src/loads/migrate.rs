@@ -17,7 +17,7 @@ fn run(plan: &Plan) -> Result<Truth, LoadError> {
     proc::pin(from)?;
     let mut moves = 0_u64;
     while moves < wanted && plan.has_time() {
-        proc::pin(if moves % 2 == 0 { to } else { from })?;
+        proc::pin(if moves.is_multiple_of(2) { to } else { from })?;
         moves += 1;
     }
     Ok(Truth::new().with("moves", moves).with("from", from).with("to", to))

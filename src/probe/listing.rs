@@ -7,7 +7,7 @@ use super::name::target_name;
 use super::perf;
 use super::point::{self, PointPattern, Provider, UprobePlace};
 use super::providers;
-use crate::binary::elf::FunctionSymbol;
+use crate::binary::places::FunctionSymbol;
 use crate::kernel::btf::{Btf, BtfType, TypeId};
 use crate::kernel::{Absence, Feature, Kernel};
 use crate::probe::find::find;

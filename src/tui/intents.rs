@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_configuration_names_them_by_their_words() {
-        let names: Vec<String> = all().map(|binding| binding.command()).collect();
+        let names: Vec<String> = all().map(super::super::keys::Binding::command).collect();
         for name in ["lengths-over-time", "choose-several", "x-ray", "show-all", "vi-keys", "folded"] {
             assert!(names.iter().any(|known| known == name), "{name}");
         }

@@ -75,7 +75,12 @@ fn lacking(all: impl Iterator<Item = String>, what: &str) -> Result<(), String> 
 fn scripts() -> Result<(), String> {
     let entries = fs::read_dir(root().join("scripts")).map_err(|e| format!("scripts: {e}"))?;
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    lacking(names.filter(|name| name.ends_with(".bt")).map(|name| format!("scripts/{name}")), "script")
+    lacking(
+        names
+            .filter(|name| Path::new(name).extension().is_some_and(|of| of == "bt"))
+            .map(|name| format!("scripts/{name}")),
+        "script",
+    )
 }
 
 fn commands() -> Result<(), String> {

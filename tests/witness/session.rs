@@ -154,7 +154,7 @@ fn by_command(row: &Row, mode: Mode, folder: &Folder) -> Result<Seen, String> {
         seen.outer.insert(name.clone(), after[name] - before[name]);
     }
     seen.truth = told["truth"].clone();
-    seen.load_text = told["text"].as_str().unwrap_or_default().to_owned();
+    told["text"].as_str().unwrap_or_default().clone_into(&mut seen.load_text);
     let text = fs::read_to_string(&out).map_err(|e| format!("{}: {e}\n{}", out.display(), seen.stderr))?;
     seen.read(&text)?;
     Ok(seen)
@@ -220,7 +220,7 @@ fn command(row: &Row) -> Result<Seen, String> {
         let Ok(value) = value else { break };
         if value.get("inner").is_some() {
             seen.truth = value["truth"].clone();
-            seen.load_text = value["text"].as_str().unwrap_or_default().to_owned();
+            value["text"].as_str().unwrap_or_default().clone_into(&mut seen.load_text);
         } else {
             seen.value = value;
         }

@@ -152,7 +152,7 @@ fn prepare(kind: Kind, folder: &Path, random: &mut Random) -> Run {
         }
         Kind::D => {
             write("a.d", &mutate(any_of("fuzz/corpus/d_parser", random), random));
-            Run::Words(words(&[&["dtrace", "-e", "-s", "a.d"][..], &["check", "a.d"]][random.below(2)]))
+            Run::Words(words([&["dtrace", "-e", "-s", "a.d"][..], &["check", "a.d"]][random.below(2)]))
         }
         Kind::Recording => {
             write("a.psrec", &mutate(any_of("fuzz/corpus/recording", random), random));

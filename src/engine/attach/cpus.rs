@@ -80,7 +80,7 @@ pub fn follow(
             continue;
         };
         let mut all = Links::default();
-        let job = Job { loaded, spec, probe, place, index, forgiving: false, refused: Default::default() };
+        let job = Job { loaded, spec, probe, place, index, forgiving: false, refused: std::cell::RefCell::default() };
         let timers = dead.iter().any(|link| link.program == index);
         if let Err(refusal) = perf::events_of(&job, &came, timers, &mut all.attached) {
             refused = Some(refusal.reason);

@@ -172,12 +172,11 @@ fn names(point: &str, facts: &dyn Facts) -> Vec<String> {
         Ok(PointPattern::Iter { .. }) => None,
         _ => return Vec::new(),
     };
-    match one {
-        Some(name) => vec![name],
-        None => {
-            let targets = facts.expand(point).unwrap_or_default();
-            targets.iter().filter_map(|(target, _)| subject::name(target)).collect()
-        }
+    if let Some(name) = one {
+        vec![name]
+    } else {
+        let targets = facts.expand(point).unwrap_or_default();
+        targets.iter().filter_map(|(target, _)| subject::name(target)).collect()
     }
 }
 

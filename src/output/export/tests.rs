@@ -113,7 +113,7 @@ fn every_form_says_what_part_of_the_firings_it_is_of() {
     let csv = String::from_utf8(source.write(Form::Csv).unwrap()).unwrap();
     assert!(csv.starts_with("map,key1,key2,from,to,value,ran,fired,note\n"), "{csv}");
     let columns: Vec<usize> =
-        csv.lines().map(|line| line.split("\"").step_by(2).map(|part| part.matches(',').count()).sum()).collect();
+        csv.lines().map(|line| line.split('"').step_by(2).map(|part| part.matches(',').count()).sum()).collect();
     assert!(columns.iter().all(|n| *n == columns[0]), "{csv}");
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::ProbeKind;
 use super::part::{Part, PartBuilder};
-use crate::binary::elf::{Binary, FunctionSymbol};
+use crate::binary::elf::Binary;
+use crate::binary::places::FunctionSymbol;
 use crate::kernel::btf::{Btf, BtfType};
 use crate::kernel::{Absence, Feature, Kernel};
 use crate::probe::defined::Defined;

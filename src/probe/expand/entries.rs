@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::{ExpandError, Expander};
-use crate::binary::elf::{Binary, FunctionSymbol};
+use crate::binary::elf::Binary;
+use crate::binary::places::FunctionSymbol;
 use crate::binary::{indirect, instructions};
 use crate::kernel::Absence;
 use crate::probe::find::Found;

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{ExpandError, Expander, no_match};
-use crate::binary::elf::{Binary, FunctionSymbol};
+use crate::binary::elf::Binary;
 use crate::binary::instructions;
+use crate::binary::places::FunctionSymbol;
 use crate::binary::{BinaryError, archive};
 use crate::kernel::Feature;
 use crate::model::target::Target;

@@ -3,6 +3,8 @@
 //! Inside the loops there is no allocation, no lock and no system call but the sleep of the timer loop: what else ran
 //! on the CPU is read from the memory that the BPF programs share, the clock from the vDSO.
 
+mod spun;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
@@ -10,6 +12,8 @@ use std::thread::JoinHandle;
 
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, Timespec};
+
+use spun::{COUNTED, Spun};
 
 use super::tally::{Pair, Side};
 use super::{LatencyError, Mode, Options, Thresholds};
@@ -103,51 +107,6 @@ pub struct Hit {
     pub ended_ns: u64,
     /// Its parts as a spinning thread counted them.
     pub parts: LatencyParts,
-}
-
-/// What a spinning thread counts of a gap, or of all gaps of a period.
-#[derive(Clone, Copy, Default)]
-struct Spun {
-    /// ns of gaps.
-    noise: u64,
-    /// ns of gaps in which nothing was entered.
-    hardware: u64,
-    /// Net ns in the others.
-    net: ByClass,
-}
-
-/// Numbers in [`Spun`].
-const COUNTED: usize = 6;
-
-impl Spun {
-    fn add(&mut self, gap: u64, entered: bool, parts: &ByClass) {
-        self.noise += gap;
-        if entered {
-            self.net.add(parts);
-        } else {
-            self.hardware += gap;
-        }
-    }
-
-    const fn words(&self) -> [u64; COUNTED] {
-        let ByClass { nmi, irq, softirq, thread } = self.net;
-        [self.noise, self.hardware, nmi, irq, softirq, thread]
-    }
-
-    /// The parts of `long` ns.
-    fn parts([noise, hardware_ns, nmi_ns, irq_ns, softirq_ns, thread_ns]: [u64; COUNTED], long: u64) -> LatencyParts {
-        let explained = hardware_ns + nmi_ns + irq_ns + softirq_ns + thread_ns;
-        LatencyParts {
-            hardware_ns,
-            nmi_ns,
-            irq_ns,
-            softirq_ns,
-            thread_ns,
-            residual_ns: noise.wrapping_sub(explained).cast_signed(),
-            spun_ns: long.saturating_sub(noise),
-            ..LatencyParts::default()
-        }
-    }
 }
 
 impl Shared {

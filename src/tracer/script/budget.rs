@@ -165,12 +165,11 @@ impl BudgetKeeper {
             }
         }
         let throttled = sampled.iter().fold(0_u64, |sum, one| sum.saturating_add(one.throttled));
-        match self.trial.take() {
-            Some(trial) => self.go_on(trial, (budget, throttled), trace, stats, face),
-            None => {
-                self.compare((budget, throttled), trace, stats);
-                Ok(())
-            }
+        if let Some(trial) = self.trial.take() {
+            self.go_on(trial, (budget, throttled), trace, stats, face)
+        } else {
+            self.compare((budget, throttled), trace, stats);
+            Ok(())
         }
     }
 

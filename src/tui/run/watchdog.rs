@@ -53,7 +53,7 @@ pub(super) fn start(latest: Arc<Mutex<Latest>>) -> io::Result<Heard> {
         if loops.0.load(Ordering::Acquire) {
             wait(LEAVING, || false);
         }
-        end(number, &latest)
+        end(number, &latest);
     })?;
     Ok(heard)
 }

@@ -15,17 +15,14 @@ fn running(state: &State) -> Vec<TraceId> {
 
 /// Gives the traces the next budget; a script with a budget of its own alone, while it is worked on.
 pub fn next_budget(state: &mut State) -> Vec<Effect> {
-    let (whose, budget, effects) = match state.document.budget {
-        Some(own) => {
-            let next = Budget::next(own);
-            (format!("The probes of {}", state.name()), next, limit(state, next))
-        }
-        None => {
-            state.budget = Budget::next(state.budget);
-            let own = |trace: &TraceId| state.documents().any(|d| d.trace.id == *trace && d.budget.is_some());
-            let traces = running(state).into_iter().filter(|trace| !own(trace)).collect();
-            ("Probes".to_owned(), state.budget, vec![Effect::SetBudget(traces, state.budget)])
-        }
+    let (whose, budget, effects) = if let Some(own) = state.document.budget {
+        let next = Budget::next(own);
+        (format!("The probes of {}", state.name()), next, limit(state, next))
+    } else {
+        state.budget = Budget::next(state.budget);
+        let own = |trace: &TraceId| state.documents().any(|d| d.trace.id == *trace && d.budget.is_some());
+        let traces = running(state).into_iter().filter(|trace| !own(trace)).collect();
+        ("Probes".to_owned(), state.budget, vec![Effect::SetBudget(traces, state.budget)])
     };
     let text = match budget {
         Some(budget) => format!("{whose} may take {budget} of the CPUs' time"),
