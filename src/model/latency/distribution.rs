@@ -1,23 +1,39 @@
 //! How lengths of time are distributed.
 
+use hdrhistogram::Histogram;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::ser::{SerializeSeq as _, Serializer};
 use serde::{Deserialize, Serialize};
 
+/// Significant decimal digits that are kept: values are known to 1 %.
+const DIGITS: u8 = 2;
 /// Longest time that is told apart: a little over an hour.
 const LONGEST_NS: u64 = 1 << 42;
-/// Each power of two is parted into `2^PARTS_BITS` buckets, so that lengths are known to 1 %.
+/// Each power of two is parted into `2^PARTS_BITS` buckets, as a histogram of two digits has them.
 const PARTS_BITS: u32 = 7;
 const PARTS: u64 = 1 << PARTS_BITS;
 /// Lengths below this have a bucket each.
 const EXACT: u64 = 2 * PARTS;
+/// With more lengths than this, a histogram's table takes less time, and little more memory.
+const FEW: usize = 256;
 
-/// Counts of lengths to 1 %, for percentiles. It takes memory for lengths that occur only: each thread of the machine may have
-/// one, and most have a few lengths.
+/// Counts of lengths to 1 %, for percentiles. Each thread of the machine may have one for each CPU, and most have a few lengths:
+/// these take memory for what occurs only.
 #[derive(Clone, Debug, Default)]
-pub struct Distribution {
+pub struct Distribution(Counts);
+
+#[derive(Clone, Debug)]
+enum Counts {
     /// Buckets that are not empty, ascending, with their counts.
-    counts: Vec<(u16, u64)>,
+    Few(Vec<(u16, u64)>),
+    /// The same buckets, all of them.
+    Many(Box<Histogram<u64>>),
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self::Few(Vec::new())
+    }
 }
 
 /// The bucket of a length.
@@ -43,43 +59,68 @@ const fn longest(bucket: u16) -> u64 {
 impl Distribution {
     /// Counts a length so many times. Lengths over an hour count as one hour.
     pub fn record(&mut self, length_ns: u64, times: u64) {
-        if times > 0 {
-            self.count_in(bucket(length_ns), times);
+        if times == 0 {
+            return;
+        }
+        let few = match &mut self.0 {
+            Counts::Few(few) => few,
+            Counts::Many(many) => {
+                // It grows as needed, which `LONGEST_NS` bounds; only a count over 2^64 would fail.
+                let _ = many.record_n(length_ns.min(LONGEST_NS), times);
+                return;
+            }
+        };
+        let bucket = bucket(length_ns);
+        match few.binary_search_by_key(&bucket, |(bucket, _)| *bucket) {
+            Ok(at) => few[at].1 = few[at].1.saturating_add(times),
+            Err(at) => few.insert(at, (bucket, times)),
+        }
+        if few.len() > FEW
+            && let Ok(mut many) = Histogram::new(DIGITS)
+        {
+            for (bucket, times) in few.iter() {
+                let _ = many.record_n(longest(*bucket).min(LONGEST_NS), *times);
+            }
+            self.0 = Counts::Many(Box::new(many));
         }
     }
 
-    fn count_in(&mut self, bucket: u16, times: u64) {
-        match self.counts.binary_search_by_key(&bucket, |(bucket, _)| *bucket) {
-            Ok(at) => self.counts[at].1 = self.counts[at].1.saturating_add(times),
-            Err(at) => self.counts.insert(at, (bucket, times)),
+    fn count_of(&self, length_ns: u64) -> u64 {
+        match &self.0 {
+            Counts::Few(few) => {
+                let at = few.binary_search_by_key(&bucket(length_ns), |(bucket, _)| *bucket);
+                at.map_or(0, |at| few[at].1)
+            }
+            Counts::Many(many) => many.count_at(length_ns.min(LONGEST_NS)),
         }
-    }
-
-    fn count_of(&self, bucket: u16) -> u64 {
-        let at = self.counts.binary_search_by_key(&bucket, |(bucket, _)| *bucket);
-        at.map_or(0, |at| self.counts[at].1)
     }
 
     /// Adds another's counts.
     pub fn add(&mut self, other: &Self) {
-        other.counts.iter().for_each(|(bucket, times)| self.count_in(*bucket, *times));
+        match (&mut self.0, &other.0) {
+            (Counts::Many(mine), Counts::Many(other)) => drop(mine.add(&**other)),
+            _ => other.iter().for_each(|(length, times)| self.record(length, times)),
+        }
     }
 
     /// What was counted since an earlier state of the same distribution; all of it where the other is none.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        let is_earlier = earlier.counts.iter().all(|(bucket, times)| self.count_of(*bucket) >= *times);
-        if !is_earlier {
+        if !earlier.iter().all(|(length, times)| self.count_of(length) >= times) {
             return self.clone();
         }
-        let rest = |(bucket, times): &(u16, u64)| (*bucket, times - earlier.count_of(*bucket));
-        Self { counts: self.counts.iter().map(rest).filter(|(_, times)| *times > 0).collect() }
+        let mut rest = Self::default();
+        self.iter().for_each(|(length, times)| rest.record(length, times - earlier.count_of(length)));
+        rest
     }
 
     /// How many lengths were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.counts.iter().fold(0, |sum, (_, times)| sum.saturating_add(*times))
+        match &self.0 {
+            Counts::Few(few) => few.iter().fold(0, |sum, (_, times)| sum.saturating_add(*times)),
+            Counts::Many(many) => many.len(),
+        }
     }
 
     /// The length that `percent` of all do not exceed; `None` when there is none.
@@ -87,16 +128,26 @@ impl Distribution {
     pub fn percentile_ns(&self, percent: f64) -> Option<u64> {
         let wanted = (self.count() as f64 * (percent / 100.0).clamp(0.0, 1.0)).ceil().max(1.0) as u64;
         let mut seen = 0_u64;
-        let found = self.counts.iter().find(|(_, times)| {
-            seen = seen.saturating_add(*times);
-            seen >= wanted
-        });
-        found.or(self.counts.last()).map(|(bucket, _)| longest(*bucket))
+        let mut last = None;
+        for (length, times) in self.iter() {
+            seen = seen.saturating_add(times);
+            last = Some(length);
+            if seen >= wanted {
+                break;
+            }
+        }
+        last
     }
 
     /// The lengths that occur, ascending, each with its count. A length stands for all that are within 1 % of it.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.counts.iter().map(|(bucket, times)| (longest(*bucket), *times))
+        let (few, many) = match &self.0 {
+            Counts::Few(few) => (Some(few), None),
+            Counts::Many(many) => (None, Some(many)),
+        };
+        let few = few.into_iter().flatten().map(|(bucket, times)| (longest(*bucket), *times));
+        let many = many.into_iter().flat_map(|many| many.iter_recorded());
+        few.chain(many.map(|value| (value.value_iterated_to(), value.count_at_value())))
     }
 }
 
@@ -217,10 +268,29 @@ mod tests {
     }
 
     #[test]
+    fn many_lengths_are_told_as_few_are() {
+        let (mut all, mut parts) = (Distribution::default(), Distribution::default());
+        for length in (0..60_000_u64).map(|n| n * 7919 % 50_000_017) {
+            let mut one = Distribution::default();
+            one.record(length, 2);
+            all.record(length, 2);
+            parts.add(&one);
+        }
+        assert!(matches!(all.0, Counts::Many(_)));
+        assert_eq!((all.count(), &all), (120_000, &parts));
+        for (length, _) in all.iter() {
+            assert_eq!(longest(bucket(length)), length, "the buckets are the same");
+        }
+        let mut more = all.clone();
+        more.record(12_345, 3);
+        assert_eq!(more.since(&all).iter().collect::<Vec<_>>(), [(longest(bucket(12_345)), 3)]);
+    }
+
+    #[test]
     fn only_lengths_that_occur_take_memory() {
         let mut distribution = Distribution::default();
         (0..1000).for_each(|_| distribution.record(5_000_000_000, 1));
-        assert_eq!(distribution.counts.len(), 1);
+        assert!(matches!(&distribution.0, Counts::Few(few) if few.len() == 1));
         assert_eq!(distribution.count(), 1000);
     }
 
