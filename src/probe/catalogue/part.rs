@@ -1,6 +1,7 @@
 //! A block of probes in compact form.
 
-use super::{Probe, ProbeKind, worth};
+use super::kind::ProbeKind;
+use super::{Probe, worth};
 use crate::kernel::Absence;
 
 /// Which characters are in a text, as bits; a text can only match a query whose bits it has.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::ProbeKind;
+use super::kind::ProbeKind;
 use super::part::{Part, PartBuilder};
 use crate::binary::elf::Binary;
 use crate::binary::places::FunctionSymbol;

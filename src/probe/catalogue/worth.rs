@@ -1,6 +1,6 @@
 //! What a probe is worth whatever was typed. It is worked out once, when its part is built.
 
-use super::ProbeKind;
+use super::kind::ProbeKind;
 
 /// Tracepoints that people look for before those of single drivers and file systems.
 const CORE: &[&str] = &[

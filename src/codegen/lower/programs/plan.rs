@@ -124,16 +124,17 @@ fn as_multi(plan: Plan, ret: bool, probe: &Probe, object: &ObjectBuilder<'_>) ->
         Target::Kprobe { module, offset: 0, .. } => matches!(&**module, "" | "vmlinux"),
         _ => false,
     };
-    let alone = facts.features().uprobe_multi_alone && !facts.for_other_loaders;
+    // Asked for where it matters only: what the kernel has is in its types, which take their time.
+    let alone = || facts.features().uprobe_multi_alone && !facts.for_other_loaders;
     let user = |i: &u32| match &probe.targets[*i as usize] {
         Target::Uprobe { .. } => true,
-        Target::Usdt { .. } => alone,
+        Target::Usdt { .. } => alone(),
         _ => false,
     };
-    let many = plan.targets.len() > 1 || object.many_uprobes || alone;
-    let many = many && plan.kind == ProgramKind::Uprobe && plan.targets.iter().all(user);
-    let counts_threads = facts.filter_pid.is_none() || facts.features().uprobe_multi_threads;
-    if many && facts.features().uprobe_multi && counts_threads {
+    let many = || plan.targets.len() > 1 || object.many_uprobes || alone();
+    let many = plan.kind == ProgramKind::Uprobe && plan.targets.iter().all(user) && many();
+    let counts_threads = || facts.filter_pid.is_none() || facts.features().uprobe_multi_threads;
+    if many && facts.features().uprobe_multi && counts_threads() {
         let section = if ret { "uretprobe.multi" } else { "uprobe.multi" };
         return Plan { kind: ProgramKind::UprobeMulti, section: section.to_owned(), ..plan };
     }
