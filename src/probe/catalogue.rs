@@ -161,8 +161,8 @@ impl Background {
     pub fn spawn(kernel: Arc<Kernel>) -> std::io::Result<Self> {
         let shared = Arc::new(Mutex::new(Catalogue::default()));
         let weak = Arc::downgrade(&shared);
-        // Mounted here where that has to be: the thread may not.
-        let _ = kernel.tracefs();
+        // Mounted and tried here where that has to be: the thread may not.
+        let _ = (kernel.tracefs(), kernel.features());
         thread::spawn("psc-catalogue", Rights::Reads, move || {
             Catalogue::build_in_steps(&kernel, |step| match weak.upgrade() {
                 Some(shared) => {

@@ -180,6 +180,8 @@ struct Workbench {
 
 impl Workbench {
     fn open(mut state: State, services: Services) -> io::Result<Self> {
+        // What the kernel can do is found out once, by what this thread may: those behind it may less.
+        let _ = services.kernel.features();
         let (sender, messages) = mpsc::channel(WAITING);
         let mut forwarder = None;
         let session = match services.session {
