@@ -39,7 +39,18 @@ pub enum Unresolved {
     /// The resolver is not understood.
     #[error("its resolver, which chooses the implementation in each process, is not understood")]
     Unknown,
+    /// A kernel's uprobes take an instruction of AVX (a VEX or EVEX prefix) for another one, by the byte behind the prefix
+    /// (`branch_setup_xol_ops` emulates `vpbroadcastb` as a jump): the function would go on with wrong values.
+    #[error("one of its implementations begins with an AVX instruction, which uprobes run wrongly")]
+    Vector,
 }
+
+/// First bytes of instructions of AVX in 64-bit code: EVEX, VEX of three bytes, VEX of two.
+#[cfg(target_arch = "x86_64")]
+const VECTOR: [u8; 3] = [0x62, 0xc4, 0xc5];
+/// Elsewhere instructions have no prefixes.
+#[cfg(not(target_arch = "x86_64"))]
+const VECTOR: [u8; 0] = [];
 
 impl Binary {
     /// The addresses of all implementations that an indirect function's resolver can choose, ascending. A process runs
@@ -67,6 +78,12 @@ impl Binary {
             .collect();
         found.sort_unstable();
         found.dedup();
+        let is_vector = |address: &u64| {
+            self.bytes(*address, 1).is_some_and(|code| code.first().is_some_and(|byte| VECTOR.contains(byte)))
+        };
+        if found.iter().any(is_vector) {
+            return Err(Unresolved::Vector);
+        }
         match found.len() {
             2..=MOST_IMPLEMENTATIONS => Ok(found),
             // Newer C libraries have looked the kernel's up before; what their code names is what is called without it.
@@ -174,7 +191,8 @@ mod tests {
         for f in libc.functions().iter().filter(|f| f.indirect) {
             let time = f.name.contains("time");
             let found = libc.implementations(f);
-            assert!(if time { found == Err(Unresolved::InVdso) } else { found.is_ok() }, "{}: {found:x?}", f.name);
+            let known = found.is_ok() || found == Err(Unresolved::Vector);
+            assert!(if time { found == Err(Unresolved::InVdso) } else { known }, "{}: {found:x?}", f.name);
         }
     }
 }

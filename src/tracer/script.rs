@@ -82,7 +82,8 @@ impl ScriptTracer {
             let (diagnostic, raw_log) = failure::explain(&error, &self.compiled);
             Box::new(Refusal { error, diagnostic, raw_log })
         })?;
-        let told = !self.run.attach_only && self.compiled.program.config.missing_probes == MissingProbes::Warn;
+        // What was left out of a pattern is told also where a probe that can't be attached is an error.
+        let told = !self.run.attach_only && self.compiled.program.config.missing_probes != MissingProbes::Ignore;
         let unattached = if told { trace.refused().to_vec() } else { Vec::new() };
         let started = Started { probes: trace.attached(), unattached };
         Ok((started, AttachedScript { trace, run: self.run, outlet }))

@@ -62,7 +62,7 @@ fn no_command_echoes_controls_of_its_command_line() {
         &["--theme", EVIL],
         &["run", &script],
         &["check", &script],
-        &["fmt", &script],
+        &["fmt", "--check", &script],
         &["compile", &script, "-o", EVIL],
         &["run", "-e", EVIL],
         &["run", "-e", "BEGIN { }", "-c", EVIL],
@@ -257,7 +257,7 @@ fn a_full_disk_destroys_no_file_and_is_an_exit_code() {
     }
     // With room for it the file is replaced, and keeps its mode.
     std::fs::remove_file(rest).unwrap();
-    let out = run(&["export", "r.psrec", "-f", "csv", "-o", name], &folder.0);
+    let out = run(&["replay", "r.psrec", "-f", "text", "-o", name], &folder.0);
     assert!(out.status.success(), "{out:?}");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o7777, 0o640);
     assert!(std::fs::read_to_string(&file).unwrap() != old);

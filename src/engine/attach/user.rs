@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use libbpf_rs::{UprobeMultiOpts, UprobeOpts};
 
-use super::{Attached, Job, Place, Refusal};
+use super::{Attached, Held, Job, Place, Refusal};
 use crate::model::target::Target;
 
 /// One place in one binary, whichever kind of probe named it.
@@ -83,14 +83,21 @@ pub(super) fn uprobe_multi(job: &Job<'_>, links: &mut Vec<Attached>) -> Result<(
         }
     }
     for (first, members) in groups {
-        match multi(job, &first, &members) {
-            Ok(link) => job.done(links, link, members.len()),
-            Err(_) => {
-                for i in members {
-                    uprobe(job, i, &job.probe.targets[i], links)?;
-                }
+        let link = |members: &[usize]| match multi(job, &first, members) {
+            Ok(link) => Ok(Held::from(link)),
+            Err(error) => Err(format!("{error:#}")),
+        };
+        // A program for such links is taken by no other one. Of several functions, one that begins with an instruction that
+        // the kernel can't step over is left out, and told.
+        let alone = |i: &usize, reason: String, _: &mut Vec<Attached>| {
+            let refusal = Refusal { target: *i, reason };
+            if job.spec.targets.len() == 1 {
+                return job.forgive(refusal);
             }
-        }
+            job.refused.borrow_mut().push(refusal);
+            Ok(())
+        };
+        super::halves(job, &members, links, &link, &alone)?;
     }
     Ok(())
 }

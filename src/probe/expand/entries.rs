@@ -75,7 +75,7 @@ pub(crate) fn absence(file: &Found, binary: &Binary, function: &FunctionSymbol, 
 fn unresolved(file: &Found, function: &FunctionSymbol, why: indirect::Unresolved) -> ExpandError {
     let (path, name) = (file.path.display(), &function.name);
     let hint = match why {
-        indirect::Unresolved::InVdso => "probe what calls it".to_owned(),
+        indirect::Unresolved::InVdso | indirect::Unresolved::Vector => "probe what calls it".to_owned(),
         indirect::Unresolved::Unknown => {
             format!("name an implementation: `probescope list 'uprobe:{path}:*{name}*'` shows those that have names")
         }

@@ -71,13 +71,13 @@ impl Pane for EditorPane {
 
     fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
         if axis == Axis::Across {
-            return Some((of * 44 / 100).clamp(46, 92));
+            return Some(percent(of, 44).clamp(46, 92));
         }
         let document = self.document(state);
         let lines = u16::try_from(document.editor.lines().len() + 2).unwrap_or(u16::MAX);
         let problems = if document.editor.diagnostics().is_empty() { 0 } else { 3 };
-        let most = of * 55 / 100;
-        Some(lines.saturating_add(problems).clamp(of * 45 / 100, most.max(4)))
+        let most = percent(of, 55);
+        Some(lines.saturating_add(problems).clamp(percent(of, 45), most.max(4)))
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
@@ -111,4 +111,9 @@ pub(in crate::tui) fn follow(state: &mut State) {
         let (height, width) = draw::text_size(state, document, placed.area);
         state.with(script, |state| state.document.editor.reveal(height, width));
     }
+}
+
+/// A part of a length that a terminal may claim to have: it is multiplied as a larger number.
+const fn percent(of: u16, percent: u16) -> u16 {
+    (of as u32 * percent as u32 / 100) as u16
 }

@@ -37,7 +37,7 @@ fn layout(body: Rect) -> Places {
         return Places { frame, list: None, details: None };
     }
     let (list, details) = if below.width >= SIDE_BY_SIDE {
-        let left = below.width * 55 / 100;
+        let left = (u32::from(below.width) * 55 / 100) as u16;
         let details = Rect { x: below.x + left + 1, width: below.width - left - 1, ..below };
         (Rect { width: left, ..below }, Some(details))
     } else if below.height >= 9 {
