@@ -103,6 +103,7 @@ fn the_last_reading_of_a_recording_is_of_its_last_event() {
     // It fires until the workbench is left, which is when the last events come.
     let script = "-e 'profile:hz:499 { @n = count(); printf(\"fired %d\\n\", 1); }'";
     let terminal = Terminal::open("record-last", (140, 30), &format!("--budget none --record last.psrec {script}"));
+    terminal.wait_for("Ctrl-S to run the script");
     terminal.keys(&["C-s"]);
     terminal.wait_for("fired 1");
     terminal.keys(&["C-q"]);
