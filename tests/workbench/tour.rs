@@ -349,6 +349,7 @@ fn measures_latency(tour: &mut Tour) {
     tour.press("1");
     tour.press("7");
     tour.told("t");
+    tour.told("Enter");
     tour.press("Alt-8");
     tour.sees("programs of the system", |s| s.contains("ns/run") || s.contains("programs"));
 }
