@@ -11,6 +11,7 @@ use object::{Endianness, Object as _, ObjectSymbol as _, ObjectSymbolTable as _,
 
 use super::archive::Member;
 use super::elf::Binary;
+use super::instructions::uprobe::{self, Hazard};
 use super::instructions::{self, Reference};
 use super::places::FunctionSymbol;
 
@@ -39,18 +40,7 @@ pub enum Unresolved {
     /// The resolver is not understood.
     #[error("its resolver, which chooses the implementation in each process, is not understood")]
     Unknown,
-    /// A kernel's uprobes take an instruction of AVX (a VEX or EVEX prefix) for another one, by the byte behind the prefix
-    /// (`branch_setup_xol_ops` emulates `vpbroadcastb` as a jump): the function would go on with wrong values.
-    #[error("one of its implementations begins with an AVX instruction, which uprobes run wrongly")]
-    Vector,
 }
-
-/// First bytes of instructions of AVX in 64-bit code: EVEX, VEX of three bytes, VEX of two.
-#[cfg(target_arch = "x86_64")]
-const VECTOR: [u8; 3] = [0x62, 0xc4, 0xc5];
-/// Elsewhere instructions have no prefixes.
-#[cfg(not(target_arch = "x86_64"))]
-const VECTOR: [u8; 0] = [];
 
 impl Binary {
     /// The addresses of all implementations that an indirect function's resolver can choose, ascending. A process runs
@@ -78,12 +68,6 @@ impl Binary {
             .collect();
         found.sort_unstable();
         found.dedup();
-        let is_vector = |address: &u64| {
-            self.bytes(*address, 1).is_some_and(|code| code.first().is_some_and(|byte| VECTOR.contains(byte)))
-        };
-        if found.iter().any(is_vector) {
-            return Err(Unresolved::Vector);
-        }
         match found.len() {
             2..=MOST_IMPLEMENTATIONS => Ok(found),
             // Newer C libraries have looked the kernel's up before; what their code names is what is called without it.
@@ -91,6 +75,27 @@ impl Binary {
             // Where there is but one, nothing had to be chosen: the other comes from elsewhere.
             _ => Err(Unresolved::Unknown),
         }
+    }
+
+    /// Where the function of `size` bytes (0 if unknown) at an address is probed, so that it is seen at each entry with its
+    /// arguments in their places: at its begin, or behind instructions that uprobes can't be at.
+    ///
+    /// # Errors
+    /// Why there is no such place.
+    pub fn probed_entry(&self, address: u64, size: u64) -> Result<u64, Hazard> {
+        // Most functions have nothing to fear, which a few bytes tell.
+        if self.hazard(address).is_none() {
+            return Ok(address);
+        }
+        let size = if size == 0 { USUAL_CODE } else { size.min(MOST_CODE) };
+        let code = self.bytes(address, size).unwrap_or_default();
+        uprobe::entry(&code).map(|behind| address + behind as u64)
+    }
+
+    /// Why no uprobe can be at an address.
+    #[must_use]
+    pub fn hazard(&self, address: u64) -> Option<Hazard> {
+        uprobe::hazard(&self.bytes(address, instructions::LONGEST as u64)?)
     }
 
     fn names_kernels_own(&self, address: u64) -> bool {
@@ -191,8 +196,11 @@ mod tests {
         for f in libc.functions().iter().filter(|f| f.indirect) {
             let time = f.name.contains("time");
             let found = libc.implementations(f);
-            let known = found.is_ok() || found == Err(Unresolved::Vector);
-            assert!(if time { found == Err(Unresolved::InVdso) } else { known }, "{}: {found:x?}", f.name);
+            assert!(if time { found == Err(Unresolved::InVdso) } else { found.is_ok() }, "{}: {found:x?}", f.name);
+            // With or without AVX: where they are entered, they can be probed.
+            let entries = found.unwrap_or_default();
+            let refused: Vec<_> = entries.iter().filter(|e| libc.probed_entry(**e, 0).is_err()).collect();
+            assert!(!f.name.contains("strchrnul") || refused.is_empty(), "{}: {refused:x?}", f.name);
         }
     }
 }

@@ -3,8 +3,10 @@
 //!
 //! Of x86-64 lengths are decoded, by the opcode maps of the Intel manual (volume 2, appendix A), and a few opcodes.
 
+pub mod uprobe;
+
 /// Longest x86 instruction, bytes.
-const LONGEST: usize = 15;
+pub(super) const LONGEST: usize = 15;
 /// Most instructions before a Go function has compared its stack's end.
 const MOST_PROLOGUE: usize = 8;
 
@@ -61,6 +63,15 @@ pub fn behind_stack_check(code: &[u8]) -> Option<usize> {
     None
 }
 
+/// Where the jumps in `code` go, in bytes from its begin, as far as its instructions are known and tell.
+fn jumps(code: &[u8]) -> impl Iterator<Item = usize> {
+    let target = |(at, instruction): (usize, &[u8])| {
+        let distance = jump(instruction)?;
+        (at + instruction.len()).checked_add_signed(distance as isize)
+    };
+    each(code).filter_map(target)
+}
+
 /// `cmp %rsp,0x10(%r14)` and `cmp %r12,0x10(%r14)`: the goroutine's limit (`stackguard0` of runtime.g).
 fn is_stack_check(instruction: &[u8]) -> bool {
     cfg!(target_arch = "x86_64") && matches!(instruction, [0x49 | 0x4d, 0x3b, 0x66, 0x10])
@@ -95,6 +106,16 @@ fn reference(_: &[u8], _: u64) -> Option<Reference> {
 #[cfg(target_arch = "x86_64")]
 fn is_return(instruction: &[u8]) -> bool {
     x86::is_return(instruction)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn jump(instruction: &[u8]) -> Option<i32> {
+    x86::jump(instruction)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn jump(_: &[u8]) -> Option<i32> {
+    None
 }
 
 /// `ret`, and its forms that check a signed address.
@@ -184,6 +205,18 @@ mod x86 {
         }
     }
 
+    /// How far a direct jump goes from its end: `jmp`, `jCC`, `loop`.
+    pub fn jump(instruction: &[u8]) -> Option<i32> {
+        let (_, code) = from_opcode(instruction)?;
+        match *code {
+            [0x70..=0x7f | 0xe0..=0xe3 | 0xeb, near] => Some(i32::from(near as i8)),
+            [0xe9, ref far @ ..] | [0x0f, 0x80..=0x8f, ref far @ ..] => {
+                far.first_chunk().map(|b| i32::from_le_bytes(*b))
+            }
+            _ => None,
+        }
+    }
+
     /// `ret`, near and far, with any prefix.
     pub fn is_return(instruction: &[u8]) -> bool {
         from_opcode(instruction).is_some_and(|(_, code)| matches!(code, [0xc2 | 0xc3 | 0xca | 0xcb, ..]))
@@ -225,6 +258,16 @@ mod x86 {
             0xc5 => Some((at + 3, vector(1, next(2)?)?)),
             0xc4 => Some((at + 4, vector(next(1)? & 0x1f, next(3)?)?)),
             0x62 => Some((at + 5, vector(next(1)? & 7, next(4)?)?)),
+            // XOP, where it isn't `pop`.
+            0x8f if next(1)? & 0x1f >= 8 => {
+                let constant = match next(1)? & 0x1f {
+                    8 => 1,
+                    9 => 0,
+                    10 => 4,
+                    _ => return None,
+                };
+                Some((at + 4, shape(true, constant)?))
+            }
             first => {
                 let reg = next(1).map_or(0, |operands| operands >> 3 & 7);
                 Some((at + 1, one_byte(first, reg, prefixes)?))

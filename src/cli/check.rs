@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use super::script::ScriptArgs;
 use super::{CliError, World};
+use crate::kernel::Kernel;
 use crate::lang::diagnostic::has_errors;
 use crate::lang::typed::Program;
 use crate::lang::typed::dump::dump;
 use crate::model::render;
 use crate::model::target::Target;
 use crate::output::diagnostics::render_all;
+use crate::probe::expand::entries;
 use crate::session::front;
 use crate::stdio;
 
@@ -40,12 +43,14 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     let mut settings = script.settings(super::kernel::running(world));
     settings.unsafe_allowed = args.allow_unsafe || world.config.trace.allow_unsafe == Some(true);
     settings.defaults = world.config.settings();
+    let kernel = Arc::clone(&settings.kernel);
     let compilation = front::compile(&script.source, None, &settings);
     let found = compilation.diagnostics;
     let text = render_all(&script.source, &found, world.colour());
     stdio::err().styled().write_all(text.as_bytes()).map_err(CliError::stdout)?;
     if let Some(compiled) = compilation.output {
         let mut told = several_places(&compiled.program);
+        told.push_str(&moved_places(&compiled.program, &kernel));
         if args.types {
             told.push_str(&dump(&compiled.program));
         }
@@ -72,4 +77,15 @@ fn several_places(program: &Program) -> String {
         )
     });
     told.collect()
+}
+
+/// Functions that are probed behind their begin, where uprobes can't be at their first instruction.
+fn moved_places(program: &Program, kernel: &Kernel) -> String {
+    let mut told = BTreeSet::new();
+    for target in program.probes.iter().flat_map(|probe| &probe.targets) {
+        if let (Target::Uprobe { path, symbol, .. }, Some(note)) = (target, entries::note(target, kernel)) {
+            told.insert(format!("note: {} of {} is {note}\n", render::neutralise(symbol), render::neutralise(path)));
+        }
+    }
+    told.into_iter().collect()
 }

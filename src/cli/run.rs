@@ -272,6 +272,7 @@ impl Runner<'_> {
     fn compile(&self, kernel: &Arc<Kernel>, child: Option<u32>) -> Result<Compiled, ExitCode> {
         let mut settings = self.script.settings(Arc::clone(kernel));
         settings.pid = self.pid();
+        settings.child_program = self.args.command.as_deref().and_then(child::file);
         let own = &self.world.config;
         let (config, brake) =
             if self.like_bpftrace { (Vec::new(), true) } else { (own.settings(), own.trace.brake != Some(false)) };

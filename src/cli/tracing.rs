@@ -31,7 +31,11 @@ pub fn session(kernel: &Arc<Kernel>, tracing: Tracing) -> Result<(SessionHandle,
     let options = SessionOptions {
         kernel: Arc::clone(kernel),
         pid: tracing.settings.pid,
-        compiler: front::compiler(FrontSettings { budget: true, ..tracing.settings }),
+        compiler: front::compiler(FrontSettings {
+            budget: true,
+            child_program: tracing.command.as_deref().and_then(child::file),
+            ..tracing.settings
+        }),
         command: tracing.command,
         measure: true,
         budget: tracing.budget,

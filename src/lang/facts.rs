@@ -218,6 +218,10 @@ pub trait Facts {
     fn doubt(&self, _point: &str) -> Option<(String, Option<String>)> {
         None
     }
+    /// What a pattern of functions leaves out of what it matches, and why.
+    fn left_out(&self, _point: &str) -> Option<String> {
+        None
+    }
     /// The fields of a tracepoint, common ones left out.
     fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String>;
     /// Types are looked for in the kernel's modules, too: first in those that these probes are in.

@@ -27,7 +27,8 @@ pub trait FrontEnd: Sync + std::fmt::Debug {
 
     /// As [`Self::compile_with`], with the facts of the options' kernel.
     fn compile(&self, source: &SourceText, options: &FrontOptions<'_>) -> Checked {
-        let facts = KernelFacts::new(options.kernel, options.pid, options.unsafe_allowed);
+        let held = options.child_pid.zip(options.child_program.map(str::to_owned));
+        let facts = KernelFacts::new(options.kernel, options.pid, options.unsafe_allowed).with_held(held);
         self.compile_with(source, &facts, options)
     }
 
@@ -157,6 +158,8 @@ pub struct FrontOptions<'a> {
     pub pid: Option<u32>,
     /// The child started by `-c`.
     pub child_pid: Option<u32>,
+    /// The file that the child will run: until it is let go it is a copy of this program.
+    pub child_program: Option<&'a str>,
     /// Whether `system`, `signal` and their kind may be used (`--unsafe`).
     pub unsafe_allowed: bool,
     /// Positional parameters.
@@ -189,6 +192,7 @@ impl<'a> FrontOptions<'a> {
             kernel,
             pid: None,
             child_pid: None,
+            child_program: None,
             unsafe_allowed: false,
             params: &[],
             named: &[],

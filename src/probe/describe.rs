@@ -11,7 +11,7 @@ mod tests;
 use std::sync::Arc;
 
 use super::defined::Defined;
-use super::expand::entries;
+use super::expand::{ExpandOptions, entries, expand};
 use super::find::{Found, find};
 use super::perf;
 use super::point::{self, PointPattern, UprobePlace};
@@ -93,7 +93,16 @@ pub fn arguments(name: &str, kernel: &Kernel) -> Vec<String> {
     let several = pattern.as_ref().and_then(|p| implementations(p, kernel)).map(|count| {
         format!("// an indirect function: {count} implementations, one of which a process runs; all are probed")
     });
-    several.into_iter().chain(fields.into_iter().map(|f| f.declaration)).collect()
+    let moved = pattern.as_ref().and_then(|p| moved(p, kernel)).map(|note| format!("// {note}"));
+    several.into_iter().chain(moved).chain(fields.into_iter().map(|f| f.declaration)).collect()
+}
+
+/// What is to be told of where a function is probed.
+fn moved(pattern: &PointPattern, kernel: &Kernel) -> Option<String> {
+    let (.., function) = function_of(pattern, kernel)?;
+    let targets = expand(pattern, kernel, &ExpandOptions::default()).ok()?;
+    let note = targets.iter().find_map(|target| entries::note(target, kernel))?;
+    Some(if targets.len() > 1 { format!("one of them is {note}") } else { format!("{function} is {note}") })
 }
 
 /// How many implementations an indirect function of a program has.

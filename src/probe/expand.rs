@@ -1,6 +1,6 @@
 //! Attach-point patterns to the concrete places that this machine has for them.
 
-pub(crate) mod entries;
+pub mod entries;
 pub(crate) mod functions;
 pub(crate) mod programs;
 #[cfg(test)]

@@ -29,6 +29,8 @@ pub struct FrontSettings {
     pub named: Vec<(String, Option<String>)>,
     /// Only this process (`-p`).
     pub pid: Option<u32>,
+    /// The file that the command of `-c` runs.
+    pub child_program: Option<String>,
     /// Whether what changes the traced system is allowed.
     pub unsafe_allowed: bool,
     /// Settings that hold where the script's config block says nothing else.
@@ -66,6 +68,7 @@ impl FrontSettings {
             params: Vec::new(),
             named: Vec::new(),
             pid: None,
+            child_program: None,
             unsafe_allowed: false,
             defaults: Vec::new(),
             overrides: Vec::new(),
@@ -107,6 +110,7 @@ pub fn compile(source: &SourceText, child: Option<u32>, settings: &FrontSettings
         kernel: &settings.kernel,
         pid: settings.pid,
         child_pid: child,
+        child_program: settings.child_program.as_deref(),
         unsafe_allowed: settings.unsafe_allowed,
         params: &settings.params,
         named: &settings.named,

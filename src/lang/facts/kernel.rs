@@ -13,7 +13,7 @@ use crate::kernel::btf::{Btf, BtfType, FuncProto, TypeId};
 use crate::kernel::features::Feature;
 use crate::kernel::tracefs::Dynamic;
 use crate::model::target::Target;
-use crate::probe::expand::{ExpandOptions, expand};
+use crate::probe::expand::{ExpandOptions, entries, expand};
 use crate::probe::glob::Glob;
 use crate::probe::name;
 use crate::probe::point::{self, PointPattern};
@@ -242,6 +242,10 @@ impl Facts for KernelFacts<'_> {
         let listed = ExpandOptions { forced: false, ..self.options };
         let refused = expand(&pattern, self.kernel, &listed).err().filter(|_| self.has_kprobes());
         refused.and_then(|e| Some((e.doubt()?, e.hint())))
+    }
+
+    fn left_out(&self, text: &str) -> Option<String> {
+        entries::left_out(&point::parse(text).ok()?, self.kernel, &self.options)
     }
 
     fn tracepoint(&self, category: &str, event: &str) -> Result<Vec<TraceField>, String> {

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{CKind, CMember, CType, CTypeId, Unknown, UserParameter};
 use crate::binary::dwarf::{DebugInfo, DwarfError, DwarfType, Tag, TypeId};
+use crate::binary::elf::Binary;
 use crate::kernel::{Kernel, process};
+use crate::probe::expand::entries;
 
 /// Numbers of objects ([`CTypeId::object`]) from here on are binaries, below it kernel modules.
 const FIRST_BINARY: u32 = 1 << 16;
@@ -76,8 +78,14 @@ impl UserTypes {
         }
         let unknown = |e: DwarfError| Unknown { message: e.to_string(), help: e.hint() };
         let (object, info) = self.open(kernel, path).map_err(unknown)?;
-        let address = kernel.binary(Path::new(path)).ok().and_then(|b| b.address_of(file_offset));
-        let Some(address) = address else {
+        let binary = kernel.binary(Path::new(path)).ok();
+        // A place behind a function's begin, where its arguments still are: but in Go, where they lie as no other's.
+        let begin = |binary: &Binary| {
+            let address = binary.address_of(file_offset)?;
+            let behind = entries::moved(binary, symbol, file_offset).filter(|_| !binary.is_go(address));
+            Some(address - behind.unwrap_or(0))
+        };
+        let Some(address) = binary.as_deref().and_then(begin) else {
             return Err(Unknown { message: format!("nothing of {path} is loaded from {file_offset:#x}"), help: None });
         };
         let function = info.function(address, symbol).map_err(unknown)?;

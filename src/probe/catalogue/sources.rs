@@ -259,7 +259,7 @@ fn common_libraries(kernel: &Kernel) -> Answer {
 
 /// The reason for one function, where it can't be probed though others of its kind can.
 fn of_function(part: &mut PartBuilder, all: u8, (file, binary, function): (&Found, &Binary, &FunctionSymbol)) -> u8 {
-    if all != 0 || !function.indirect {
+    if all != 0 {
         return all;
     }
     entries::absence(file, binary, function, false).map_or(0, |own| part.absence(&own))

@@ -118,7 +118,12 @@ impl Expander<'_> {
                 let at =
                     |entry: u64| self.uprobe_at(file, binary, entry.wrapping_add(*offset), Arc::clone(&shown), ret);
                 // An offset in an indirect function is one in its resolver.
-                let entries = if *offset == 0 { Self::entries(file, binary, symbol)? } else { vec![symbol.address] };
+                let entries = if *offset == 0 {
+                    Self::entries(file, binary, symbol)?
+                } else {
+                    self.without_hazard(file, binary, symbol.address.wrapping_add(*offset))?;
+                    vec![symbol.address]
+                };
                 entries.into_iter().map(at).collect()
             }
             UprobePlace::Symbol { name, .. } => {
@@ -218,6 +223,7 @@ impl Expander<'_> {
 
     /// At an address, which is its name.
     fn uprobe_at_address(&self, file: &Found, binary: &Binary, address: u64, ret: bool) -> Result<Target, ExpandError> {
+        self.without_hazard(file, binary, address)?;
         self.uprobe_at(file, binary, address, address.to_string().into(), ret)
     }
 
@@ -250,6 +256,9 @@ impl Expander<'_> {
             };
             let wanted = |p: &str, n: &str| provider.is_none_or(|g| g.matches(p)) && name.matches(n);
             let sites = opened.usdt_sites();
+            for site in sites.iter().filter(|s| wanted(&s.provider, &s.name)) {
+                opened.address_of(site.file_offset).map_or(Ok(()), |at| self.without_hazard(file, &opened, at))?;
+            }
             known.extend(sites.iter().map(|s| format!("{}:{}", s.provider, s.name)));
             targets.extend(sites.iter().filter(|s| wanted(&s.provider, &s.name)).map(|site| Target::Usdt {
                 path: path_text(file),
@@ -342,7 +351,7 @@ fn is_readable(name: &Glob) -> bool {
 }
 
 /// Whether a mangled name's readable form matches, with or without its parameters.
-fn demangled_matches(mangled: &str, wanted: &Glob) -> bool {
+pub(super) fn demangled_matches(mangled: &str, wanted: &Glob) -> bool {
     let Some(readable) = demangle(mangled) else { return wanted.matches(mangled) };
     let bare = without_parameters(&readable);
     // Listings print a Rust name's hash, too.

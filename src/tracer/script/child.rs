@@ -252,6 +252,13 @@ pub fn program(command: &str) -> Result<String, ChildError> {
     words(command)?.into_iter().next().ok_or(ChildError::Empty)
 }
 
+/// The file that a command line runs, as a path.
+#[must_use]
+pub fn file(command: &str) -> Option<String> {
+    let path = find(&program(command).ok()?)?;
+    Some(std::fs::canonicalize(&path).unwrap_or(path).to_string_lossy().into_owned())
+}
+
 /// Where the shell would find a program: a path as it stands, a plain name in the folders of `PATH`.
 #[must_use]
 pub fn find(name: &str) -> Option<PathBuf> {

@@ -173,6 +173,7 @@ fn expand_probe<'s>(c: &mut Checker<'_>, probe: &'s ast::Probe, groups: &mut Vec
                         continue;
                     }
                 }
+                warn_left_out(c, point);
                 let named =
                     |(target, name): (Target, String)| (target, probe.alias.as_ref().map_or(name, ToString::to_string));
                 targets.extend(found.into_iter().filter(|(t, _)| known.insert(t.clone())).map(named));
@@ -210,6 +211,16 @@ fn expand_probe<'s>(c: &mut Checker<'_>, probe: &'s ast::Probe, groups: &mut Vec
             groups.push(Group { probe, targets: vec![*shape], names: Vec::new(), head, absent: true });
         }
         None => group_targets(c, probe, targets, head, groups),
+    }
+}
+
+/// A pattern of functions of which some can't be probed.
+fn warn_left_out(c: &mut Checker<'_>, point: &ast::Name) {
+    if c.config.missing_probes == MissingProbes::Ignore {
+        return;
+    }
+    if let Some(left_out) = c.types.facts.left_out(&point.text) {
+        c.warn(MISSING_PROBE, point.span, left_out, None);
     }
 }
 

@@ -114,6 +114,10 @@ impl<'a> Checker<'a> {
         self.push(Diagnostic::error(code, span, message).help(help));
     }
 
+    pub fn warn(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.push(Diagnostic::warning(code, span, message));
+    }
+
     fn push(&mut self, diagnostic: Diagnostic) {
         if self.diagnostics.len() < MOST_TOLD {
             self.diagnostics.push(diagnostic);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::checker::Checker;
 use super::site::{MOST_ARGUMENTS, SiteKind, arguments_of};
 use super::{functions, other_calls, tracepoints};
+use crate::lang::codes::check::MISSING_PROBE;
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
 use crate::lang::d::patterns::{chosen, fits, widened};
@@ -122,6 +123,11 @@ pub fn expand(c: &mut Checker<'_>, spec: &ProbeSpec) -> Vec<Found> {
     tracepoints::tracepoints(c, (provider, module, function, name), &mut found);
     let absent = functions::functions(c.facts, (provider, module, function, name), &mut found);
     let absent = absent.or_else(|| semantic_probes(c.facts, (provider, module, function, name), &mut found));
+    if let Some(left_out) =
+        functions::left_out(c.facts, (provider, module, function, name)).filter(|_| !found.is_empty())
+    {
+        c.warn(MISSING_PROBE, spec.span, left_out);
+    }
     if found.is_empty() {
         functions::of_any_process(c.facts, (provider, module, function, name), &mut found);
     }

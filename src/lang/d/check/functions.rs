@@ -202,6 +202,15 @@ fn of_user(
     why
 }
 
+/// What a pattern of a process's functions leaves out, and why.
+pub fn left_out(facts: &dyn Facts, (provider, module, function, _): Fields<'_>) -> Option<String> {
+    let (_, process) = of_process(provider).filter(|(name, _)| *name == "pid")?;
+    let point = |file: String| format!("uprobe:{file}:{}", widened(function));
+    // What a description means more narrowly than the pattern for it is named by itself, if at all.
+    let is_pattern = function.contains('*');
+    files(facts, process, module).into_iter().filter(|_| is_pattern).find_map(|file| facts.left_out(&point(file)))
+}
+
 /// Static probes by the notes of a process's files; `-` in D's names is `__` in the notes.
 fn static_probes(
     facts: &dyn Facts,
