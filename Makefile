@@ -35,8 +35,8 @@ test-long: build deps-test ## hours of tests: generated scripts, fuzzing, kill -
 	tests/long/run $(PARTS)
 
 lint: deps-lint ## rustfmt, clippy, fuzz targets, typos, cargo-deny
-	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo check --locked --quiet --manifest-path fuzz/Cargo.toml --target-dir "$${CARGO_TARGET_DIR:-target}"
 	typos
 	cargo deny --log-level error check licenses bans sources

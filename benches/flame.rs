@@ -9,6 +9,9 @@
 )]
 #![allow(missing_docs, reason = "a program, not a library")]
 
+#[path = "support/allocator.rs"]
+mod allocator;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -6,6 +6,9 @@
 )]
 #![allow(missing_docs, reason = "a program, not a library")]
 
+#[path = "support/allocator.rs"]
+mod allocator;
+
 use std::hint::black_box;
 use std::sync::Arc;
 

@@ -10,6 +10,9 @@
     reason = "no part of the program: it prints and writes as it likes"
 )]
 
+#[path = "support/allocator.rs"]
+mod allocator;
+
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

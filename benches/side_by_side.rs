@@ -12,6 +12,9 @@
 )]
 #![allow(missing_docs, reason = "a program, not a library")]
 
+#[path = "support/allocator.rs"]
+mod allocator;
+
 #[path = "side_by_side/ends.rs"]
 mod ends;
 #[path = "side_by_side/flood.rs"]

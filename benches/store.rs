@@ -9,6 +9,9 @@
     reason = "no part of the program: it prints and writes as it likes"
 )]
 
+#[path = "support/allocator.rs"]
+mod allocator;
+
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,34 +1,30 @@
 //! probescope: an interactive tracing workbench for the Linux terminal.
 //!
-//! The library knows no terminal, no environment and no home folder: the binary reads those and
-//! passes values in. Rooms import only from rooms below them; see ARCHITECTURE.md.
+//! Each room is a crate that depends on the rooms below it only; this one shows them all under one name, for programs that use
+//! them (`examples/`), and has the commands. None of them knows a terminal, an environment or a home folder: the program
+//! reads those and passes values in. See ARCHITECTURE.md.
 #![deny(unsafe_code)]
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
 )]
 
-pub mod binary;
 pub mod cli;
-pub mod codegen;
-pub mod disk;
-pub mod engine;
-pub mod kernel;
-pub mod lang;
-pub mod library;
-pub mod loads;
-pub mod model;
-pub mod output;
-pub mod probe;
-mod regular;
-pub mod session;
-pub mod stdio;
-pub mod store;
-pub mod thread;
-pub mod tracer;
-pub mod tui;
 
-/// The history drops and takes chunks of a few kilobytes all day long. The C library's allocator leaves more and more
-/// holes between them, a third of the history after a day; this one's memory stays as it is once the history is full.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+pub use probescope_binary as binary;
+pub use probescope_codegen as codegen;
+pub use probescope_doors::{disk, stdio, thread};
+pub use probescope_engine as engine;
+pub use probescope_kernel as kernel;
+pub use probescope_lang as lang;
+pub use probescope_library as library;
+pub use probescope_loads as loads;
+pub use probescope_model as model;
+pub use probescope_output as output;
+pub use probescope_probe as probe;
+pub use probescope_session as session;
+pub use probescope_store as store;
+pub use probescope_tracer as tracer;
+pub use probescope_tui as tui;
+
+use probescope_doors::regular;

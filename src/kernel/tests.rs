@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 
-const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel");
+const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel");
 
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();

@@ -16,7 +16,7 @@ fn the_ending_of_the_name_tells_the_language() {
 /// The rule of the browser: what Enter inserts compiles as it is.
 #[test]
 fn every_skeleton_passes_the_checker() {
-    let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+    let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel")));
     let probes = Catalogue::build(&kernel);
     assert!(probes.len() > 40);
     for probe in probes.iter().filter(|p| !p.name.starts_with("usdt:")) {

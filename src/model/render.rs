@@ -20,7 +20,7 @@ mod tests;
 
 pub use histogram::{Bucket, linear_rows, log2_rows};
 pub use map::{MapOptions, map, map_into};
-pub(crate) use map::{divide, shown_rows};
+pub use map::{divide, shown_rows};
 pub use neutral::{exact, is_harmful, neutralise, neutralise_bytes, undecided};
 pub use printf::{printf, printf_into};
 pub use series::{Clock, interval_start};

@@ -1,7 +1,7 @@
 //! Attach-point patterns to the concrete places that this machine has for them.
 
 pub mod entries;
-pub(crate) mod functions;
+pub mod functions;
 pub(crate) mod programs;
 #[cfg(test)]
 mod tests;

@@ -329,7 +329,7 @@ mod tests {
     use crate::kernel::Roots;
 
     fn names(pattern: &str) -> Vec<String> {
-        let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+        let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel")));
         list(pattern, &kernel).unwrap().lines.into_iter().map(|l| l.name).collect()
     }
 
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn types_are_printed_as_c() {
-        let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+        let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel")));
         assert_eq!(
             patterns("kprobe:vfs_*, struct file,uprobe:./x:\"f(int, int)\",k:g"),
             ["kprobe:vfs_*", "struct file", "uprobe:./x:\"f(int, int)\"", "k:g"]

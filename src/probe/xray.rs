@@ -146,7 +146,7 @@ mod tests {
     use crate::kernel::Roots;
 
     fn kernel() -> Kernel {
-        Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")))
+        Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel")))
     }
 
     #[test]

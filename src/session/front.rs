@@ -16,7 +16,7 @@ use crate::regular;
 use crate::tracer::script::compilation::{Compilation, CompileFigures, Compiled, Compiler};
 
 /// Largest file that a script may import.
-pub(crate) const LARGEST_IMPORT: u64 = 16 << 20;
+pub const LARGEST_IMPORT: u64 = 16 << 20;
 
 /// What a script is compiled with besides its text.
 #[derive(Clone, Debug)]
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn timers_are_attached_when_all_else_is() {
         let kernel =
-            Arc::new(Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel"))));
+            Arc::new(Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel"))));
         let script = "interval:s:1 { exit(); } kprobe:vfs_read { @k = count(); } kretprobe:vfs_read { @r = count(); } \
                       interval:ms:5 { @i = count(); } profile:hz:99 { @p = count(); } kprobe:vfs_write { @w = count(); }";
         let compiled = compile(&SourceText::new("order.bt", script), None, &FrontSettings::new(kernel)).output.unwrap();

@@ -12,7 +12,7 @@ use crate::model::value::Value;
 mod round_trip;
 
 /// A trace whose one action prints a value with `%s` between two texts.
-pub(in crate::store) fn info(id: u32, before: &str, after: &str) -> Arc<TraceInfo> {
+pub(crate) fn info(id: u32, before: &str, after: &str) -> Arc<TraceInfo> {
     let conversion = Conversion {
         left: false,
         plus: false,
@@ -38,16 +38,16 @@ pub(in crate::store) fn info(id: u32, before: &str, after: &str) -> Arc<TraceInf
     Arc::new(TraceInfo { id: TraceId(id), actions: vec![action], ..TraceInfo::default() })
 }
 
-pub(in crate::store) fn event(trace: u32, at_ns: u64, text: &str) -> Entry {
+pub(crate) fn event(trace: u32, at_ns: u64, text: &str) -> Entry {
     let values = vec![Value::Str(text.as_bytes().into())];
     Entry { trace: TraceId(trace), at_ns, cpu: Some(1), payload: Payload::Event { action: 0, values } }
 }
 
-pub(in crate::store) fn mark(at_ns: u64, name: &str) -> Entry {
+pub(crate) fn mark(at_ns: u64, name: &str) -> Entry {
     Entry { trace: TraceId::SESSION, at_ns, cpu: None, payload: Payload::Mark(name.into()) }
 }
 
-pub(in crate::store) fn lost(trace: u32, at_ns: u64, count: u64) -> Entry {
+pub(crate) fn lost(trace: u32, at_ns: u64, count: u64) -> Entry {
     let payload = Payload::Lost { cause: LossCause::RingFull, count, site: "kprobe:f".into(), span: Span::new(1, 2) };
     Entry { trace: TraceId(trace), at_ns, cpu: None, payload }
 }

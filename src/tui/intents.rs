@@ -67,7 +67,7 @@ macro_rules! intents {
     };
 }
 
-pub(in crate::tui) use intents;
+pub(crate) use intents;
 
 #[cfg(test)]
 mod tests {

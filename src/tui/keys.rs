@@ -9,7 +9,7 @@ use super::state::{Layer, State};
 use super::time::Time;
 use crate::store::{Direction, Stop};
 
-pub(in crate::tui) mod build;
+pub(crate) mod build;
 pub mod remap;
 mod table;
 

@@ -37,7 +37,7 @@ pub mod maps;
 pub mod palette;
 pub mod probes;
 pub mod reader;
-pub(in crate::tui) mod rows;
+pub(crate) mod rows;
 pub mod system;
 pub mod timeline;
 pub mod window;

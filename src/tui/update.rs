@@ -10,7 +10,7 @@ mod outside;
 mod rerun;
 mod session;
 mod themes;
-pub(in crate::tui) mod time;
+pub(crate) mod time;
 pub mod windows;
 
 use super::action::{Action, App};
@@ -213,7 +213,7 @@ fn keep(state: &mut State) -> Vec<Effect> {
 }
 
 /// Applies an intent in a pane; one that is not shown acts as if it filled the body.
-pub(in crate::tui) fn in_pane(state: &mut State, id: PaneId, action: &Action) -> Vec<Effect> {
+pub(crate) fn in_pane(state: &mut State, id: PaneId, action: &Action) -> Vec<Effect> {
     let layout = layout::of(state);
     let area = layout.panes.area(id).unwrap_or(layout.body);
     let Some(mut pane) = state.panes.take(id) else { return Vec::new() };

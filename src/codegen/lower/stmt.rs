@@ -42,7 +42,7 @@ impl<'a> Lowerer<'_, 'a> {
     }
 
     /// An expression for its effect.
-    pub(in crate::codegen::lower) fn effect(&mut self, e: &'a Expr) -> Result<(), CodegenError> {
+    pub(in crate::lower) fn effect(&mut self, e: &'a Expr) -> Result<(), CodegenError> {
         match &e.kind {
             ExprKind::MapStep { map, key, delta, .. } => {
                 write::step(self, *map, key.as_deref(), delta, None, e)?;

@@ -36,6 +36,6 @@ fn one_link(job: &Job<'_>, functions: &[Function]) -> std::io::Result<OwnedFd> {
 }
 
 /// Which end of functions a program of this kind is for.
-pub(in crate::engine) const fn end(kind: ProgramKind) -> TrampolineEnd {
+pub(crate) const fn end(kind: ProgramKind) -> TrampolineEnd {
     if matches!(kind, ProgramKind::FexitMulti) { TrampolineEnd::Exit } else { TrampolineEnd::Entry }
 }

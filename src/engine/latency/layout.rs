@@ -158,7 +158,7 @@ impl Table {
 }
 
 /// A text of the kernel, up to its first NUL, with control characters replaced.
-pub(in crate::engine) fn text(words: [u64; 2]) -> String {
+pub(crate) fn text(words: [u64; 2]) -> String {
     let mut bytes = [0_u8; 16];
     bytes[..8].copy_from_slice(&words[0].to_ne_bytes());
     bytes[8..].copy_from_slice(&words[1].to_ne_bytes());

@@ -260,7 +260,7 @@ mod tests {
     use super::*;
 
     fn btf() -> Btf {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel/sys/kernel/btf/vmlinux");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel/sys/kernel/btf/vmlinux");
         Btf::parse(std::fs::read(path).unwrap(), None).unwrap()
     }
 

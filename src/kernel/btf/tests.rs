@@ -1,6 +1,6 @@
 use super::*;
 
-const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel/sys/kernel/btf/vmlinux");
+const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel/sys/kernel/btf/vmlinux");
 
 fn fixture() -> Vec<u8> {
     std::fs::read(FIXTURE).unwrap()

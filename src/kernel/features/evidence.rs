@@ -79,7 +79,7 @@ fn capabilities(kernel: &Kernel) -> u64 {
 }
 
 /// Whether this process has CAP_SYS_ADMIN, or what it has can't be told.
-pub(in crate::kernel) fn may_administer(kernel: &Kernel) -> bool {
+pub(crate) fn may_administer(kernel: &Kernel) -> bool {
     kernel.proc_text("self/status").is_none() || capabilities(kernel) >> cap::SYS_ADMIN & 1 != 0
 }
 
@@ -92,7 +92,7 @@ fn lockdown(kernel: &Kernel) -> Option<String> {
 
 /// Whether kprobes may stand where ftrace does not (`within_notrace_func` in kernel/trace/trace_kprobe.c): only
 /// kernels that are made to debug ftrace let them.
-pub(in crate::kernel) fn probes_untraced(kernel: &Kernel) -> bool {
+pub(crate) fn probes_untraced(kernel: &Kernel) -> bool {
     let text = read_config(kernel).unwrap_or_default();
     text.get("KPROBE_EVENTS_ON_NOTRACE").is_some_and(|v| v == "y")
 }

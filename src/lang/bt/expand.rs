@@ -9,7 +9,7 @@ mod imports;
 mod macros;
 mod parameters;
 
-pub(in crate::lang::bt) use parameters::wanted;
+pub(in crate::bt) use parameters::wanted;
 
 use std::collections::HashMap;
 use std::sync::Arc;

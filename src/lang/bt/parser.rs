@@ -16,7 +16,7 @@ mod primary;
 mod statements;
 mod types;
 
-pub(in crate::lang) use types::{C_INT_WORDS, TYPE_WORDS};
+pub(crate) use types::{C_INT_WORDS, TYPE_WORDS};
 
 use super::ast::{Expr, ExprKind, Name, Script};
 use super::lexer::{Token, TokenKind, lex};

@@ -423,7 +423,7 @@ impl Facts for KernelFacts<'_> {
 }
 
 /// A target like those that a pattern would have, for checking the body of a probe that is absent.
-pub(crate) fn shape_of(pattern: &PointPattern) -> Option<Target> {
+pub fn shape_of(pattern: &PointPattern) -> Option<Target> {
     let plain = |glob: &Glob| if glob.is_wild() { "".into() } else { Arc::from(glob.as_str()) };
     Some(match pattern {
         PointPattern::Tracepoint { category, event } => {

@@ -37,7 +37,7 @@ pub fn map_into(snapshot: &MapSnapshot, options: &MapOptions, out: &mut Vec<u8>)
 }
 
 /// The rows that are printed: the last `top` of them, and an empty scalar's zero.
-pub(crate) fn shown_rows(snapshot: &MapSnapshot, top: u64) -> Cow<'_, [MapRow]> {
+pub fn shown_rows(snapshot: &MapSnapshot, top: u64) -> Cow<'_, [MapRow]> {
     if snapshot.rows.is_empty() && !snapshot.keyed {
         let zero = match snapshot.kind {
             MapKind::Count | MapKind::Sum | MapKind::Min | MapKind::Max => Value::Int(0, 8),
@@ -95,7 +95,7 @@ fn key_into(key: &[Value], out: &mut Vec<u8>) {
 }
 
 /// The value divided, as `print` divides: nothing but numbers, rounded towards zero.
-pub(crate) fn divide(value: &Value, div: u64) -> Cow<'_, Value> {
+pub fn divide(value: &Value, div: u64) -> Cow<'_, Value> {
     if div < 2 {
         return Cow::Borrowed(value);
     }

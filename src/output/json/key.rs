@@ -35,7 +35,7 @@ fn meetings(names: &[String]) -> Vec<Vec<usize>> {
 }
 
 /// The parts of a key joined by commas. `raw` adds the numbers behind names.
-pub(in crate::output) fn name(parts: &[Value], raw: bool) -> String {
+pub(crate) fn name(parts: &[Value], raw: bool) -> String {
     let mut out = Vec::new();
     join(parts, parts.len() > 1, raw, &mut out);
     // All text in it was made UTF-8.

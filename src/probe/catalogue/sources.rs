@@ -39,7 +39,7 @@ const COMMON_LIBRARIES: &[&str] = &["libc", "ld-linux-x86-64", "ld-linux-aarch64
 const FUNCTION_LIBRARIES: &[&str] = &["libc", "libssl"];
 
 /// Why nothing of a kind can be attached: what the kernel lacks, else the user's rights.
-pub(in crate::probe) fn require(kernel: &Kernel, feature: Feature) -> Option<Absence> {
+pub(crate) fn require(kernel: &Kernel, feature: Feature) -> Option<Absence> {
     let of = |feature: Feature| kernel.features().require(feature).err();
     of(feature).or_else(|| of(Feature::Rights))
 }

@@ -2,7 +2,7 @@ use super::*;
 use crate::kernel::Roots;
 
 fn kernel() -> Kernel {
-    Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")))
+    Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel")))
 }
 
 #[test]

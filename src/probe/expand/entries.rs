@@ -112,7 +112,7 @@ fn probed(file: &Found, binary: &Binary, function: &FunctionSymbol, begin: u64) 
 }
 
 /// What a pattern of functions of programs leaves out of what it matches: those that no uprobe can be at.
-pub(crate) fn left_out(pattern: &PointPattern, kernel: &Kernel, options: &ExpandOptions) -> Option<String> {
+pub fn left_out(pattern: &PointPattern, kernel: &Kernel, options: &ExpandOptions) -> Option<String> {
     const MOST_NAMED: usize = 3;
     let PointPattern::Uprobe { binary: files, place, ret } = pattern else { return None };
     let matches = |function: &FunctionSymbol| match place {
@@ -139,7 +139,7 @@ pub(crate) fn left_out(pattern: &PointPattern, kernel: &Kernel, options: &Expand
 }
 
 /// How far behind the begin of its function a target is probed, where that isn't what its name says.
-pub(crate) fn moved(binary: &Binary, symbol: &str, file_offset: u64) -> Option<u64> {
+pub fn moved(binary: &Binary, symbol: &str, file_offset: u64) -> Option<u64> {
     let address = binary.address_of(file_offset)?;
     if binary.function(symbol).is_some_and(|f| f.address == address) {
         return None;

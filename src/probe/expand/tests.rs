@@ -26,7 +26,7 @@ fn libraries_are_found_by_name() {
 
 #[test]
 fn functions_that_nothing_traces_are_no_match() {
-    let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+    let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel")));
     let expanded = |text: &str, options: &ExpandOptions| expand(&point::parse(text).unwrap(), &kernel, options);
     let plain = ExpandOptions::default();
     assert_eq!(expanded("kprobe:vfs_read", &plain).unwrap().len(), 1);

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn words_are_read_by_the_functions_types() {
-        let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/kernel")));
+        let kernel = Kernel::new(Roots::fixture(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/kernel")));
         let btf = kernel.btf().unwrap();
         let row = |function: &str, arguments: &[u64], result| XrayRow {
             function: function.to_owned(),

@@ -1,6 +1,6 @@
 //! Measuring by our BPF programs and threads of our own: every kernel with BTF, none of the kernel's tracers.
 
-pub(in crate::tracer) mod episode;
+pub(crate) mod episode;
 pub mod simulated;
 
 use std::collections::HashMap;

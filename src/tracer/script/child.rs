@@ -278,7 +278,7 @@ fn os_of(word: &str) -> OsString {
 }
 
 /// Splits a command line into words.
-pub(crate) fn words(command: &str) -> Result<Vec<String>, ChildError> {
+pub fn words(command: &str) -> Result<Vec<String>, ChildError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -1,11 +1,11 @@
 //! The probe browser: results at the left, the selected probe at the right.
 
 pub mod draw;
-pub(in crate::tui) mod heat;
-pub(in crate::tui) mod keys;
-pub(in crate::tui) mod kinds;
+pub(crate) mod heat;
+pub(crate) mod keys;
+pub(crate) mod kinds;
 pub mod questions;
-pub(in crate::tui) mod scope;
-pub(in crate::tui) mod several;
+pub(crate) mod scope;
+pub(crate) mod several;
 pub mod state;
-pub(in crate::tui) mod update;
+pub(crate) mod update;

@@ -56,7 +56,7 @@ pub struct CommandPane {
 }
 
 /// Opens one below the events, once a command has something to say and no pane shows it. The keys stay where they are.
-pub(in crate::tui) fn appear(state: &mut State) {
+pub(crate) fn appear(state: &mut State) {
     if state.panes.of_kind(KIND).is_some() {
         return;
     }

@@ -15,15 +15,15 @@ use crate::tui::layout::tree::Axis;
 use crate::tui::state::State;
 
 pub mod assist;
-pub(in crate::tui) mod completing;
-pub(in crate::tui) mod documents;
+pub(crate) mod completing;
+pub(crate) mod documents;
 pub mod draw;
-pub(in crate::tui) mod history;
-pub(in crate::tui) mod keys;
-pub(in crate::tui) mod names;
+pub(crate) mod history;
+pub(crate) mod keys;
+pub(crate) mod names;
 pub mod popup;
 pub mod text;
-pub(in crate::tui) mod update;
+pub(crate) mod update;
 pub mod vi;
 
 /// The name of this kind.
@@ -104,7 +104,7 @@ impl Pane for EditorPane {
 }
 
 /// Brings the cursor of every script that is shown into sight.
-pub(in crate::tui) fn follow(state: &mut State) {
+pub(crate) fn follow(state: &mut State) {
     for placed in layout::of(state).panes.placed {
         let Some(script) = documents::script_of(state, placed.shown) else { continue };
         let Some(document) = state.document(script) else { continue };

@@ -16,10 +16,10 @@ pub mod draw;
 pub mod expression;
 pub mod fields;
 pub mod filter;
-pub(in crate::tui) mod keys;
+pub(crate) mod keys;
 pub mod log;
 pub mod predicate;
-pub(in crate::tui) mod update;
+pub(crate) mod update;
 
 use log::EventLog;
 

@@ -17,10 +17,10 @@ use crate::tui::state::State;
 
 pub mod draw;
 pub mod feed;
-pub(in crate::tui) mod keys;
+pub(crate) mod keys;
 pub mod place;
 pub mod search;
-pub(in crate::tui) mod update;
+pub(crate) mod update;
 
 use feed::Feed;
 use search::Search;

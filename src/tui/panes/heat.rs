@@ -17,11 +17,11 @@ use crate::tui::state::State;
 pub mod draw;
 pub mod feed;
 pub mod grid;
-pub(in crate::tui) mod keys;
+pub(crate) mod keys;
 mod side;
 #[cfg(test)]
 mod tests;
-pub(in crate::tui) mod update;
+pub(crate) mod update;
 
 use feed::{Feed, Scale};
 use grid::{Distribution, Grid, RowOf, View};

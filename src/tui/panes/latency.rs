@@ -18,7 +18,7 @@ pub mod draw;
 mod episodes;
 mod figures;
 mod heat;
-pub(in crate::tui) mod keys;
+pub(crate) mod keys;
 mod lengths;
 pub mod measured;
 mod meter;
@@ -27,9 +27,9 @@ mod sources;
 mod table;
 mod task;
 mod timeline;
-pub(in crate::tui) mod update;
+pub(crate) mod update;
 
-pub(in crate::tui) use meter::{follow, hear};
+pub(crate) use meter::{follow, hear};
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("latency");

@@ -1,9 +1,9 @@
 //! The struct lens: members of an argument's type, or of a struct that was captured, as a tree.
 
 pub mod draw;
-pub(in crate::tui) mod keys;
+pub(crate) mod keys;
 mod types;
-pub(in crate::tui) mod update;
+pub(crate) mod update;
 mod values;
 
 use std::collections::BTreeSet;

@@ -19,8 +19,8 @@ mod buckets;
 pub mod cells;
 pub mod draw;
 mod histogram;
-pub(in crate::tui) mod keys;
-pub(in crate::tui) mod update;
+pub(crate) mod keys;
+pub(crate) mod update;
 pub mod views;
 
 /// The name of this kind.

@@ -19,7 +19,7 @@ use crate::tui::layout::tree::Axis;
 use crate::tui::state::State;
 
 pub mod draw;
-pub(in crate::tui) mod keys;
+pub(crate) mod keys;
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("probes");

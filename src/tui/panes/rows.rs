@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 const MOST_COPIED: usize = 1 << 20;
 
 /// Puts text on the clipboard, if there is any.
-pub(in crate::tui) fn copy(state: &mut State, text: Option<String>) -> Vec<Effect> {
+pub(crate) fn copy(state: &mut State, text: Option<String>) -> Vec<Effect> {
     let Some(text) = text.filter(|t| !t.is_empty()) else { return Vec::new() };
     if text.len() > MOST_COPIED {
         let bytes = crate::tui::text::grouped(text.len() as u64);
@@ -25,7 +25,7 @@ pub(in crate::tui) fn copy(state: &mut State, text: Option<String>) -> Vec<Effec
 }
 
 /// Rows that a movement goes by, for pages of so many.
-pub(in crate::tui) const fn by(go: Go, page: isize) -> isize {
+pub(crate) const fn by(go: Go, page: isize) -> isize {
     match go {
         Go::Up => -1,
         Go::Down => 1,
@@ -38,6 +38,6 @@ pub(in crate::tui) const fn by(go: Go, page: isize) -> isize {
 }
 
 /// Rows that a page key moves by in a pane; `area` is its frame.
-pub(in crate::tui) fn page(area: Rect) -> usize {
+pub(crate) fn page(area: Rect) -> usize {
     usize::from(area.height.saturating_sub(3)).max(1)
 }

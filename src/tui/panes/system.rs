@@ -13,10 +13,10 @@ use crate::tui::layout::arrange::MinSize;
 use crate::tui::state::State;
 
 mod draw;
-pub(in crate::tui) mod keys;
+pub(crate) mod keys;
 pub mod loaded;
 mod rows;
-pub(in crate::tui) mod update;
+pub(crate) mod update;
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("system");

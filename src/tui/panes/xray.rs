@@ -22,8 +22,8 @@ use crate::tui::layout::arrange::MinSize;
 use crate::tui::state::State;
 
 mod draw;
-pub(in crate::tui) mod keys;
-pub(in crate::tui) mod open;
+pub(crate) mod keys;
+pub(crate) mod open;
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("xray");

@@ -153,7 +153,7 @@ fn show_state(state: &mut State, at_ns: u64) {
     state.store = store;
 }
 
-pub(in crate::tui) fn play(state: &mut State) {
+pub(crate) fn play(state: &mut State) {
     if !state.document.trace.paused {
         state.tell(Severity::Info, "The views run with the trace; pause them and step back, then play");
         return;

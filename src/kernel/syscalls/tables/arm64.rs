@@ -1,7 +1,7 @@
 //! System calls of 64-bit ARM alone, from the kernel's headers (`include/uapi/asm-generic/unistd.h`, 7.2).
 
 /// Number and name, ascending by number.
-pub(in crate::kernel::syscalls) const CALLS: &[(u16, &str)] = &[
+pub(in crate::syscalls) const CALLS: &[(u16, &str)] = &[
     (0, "io_setup"),
     (1, "io_destroy"),
     (2, "io_submit"),

@@ -1,7 +1,7 @@
 //! System calls of x86-64 alone, from the kernel's headers (`arch/x86/entry/syscalls/syscall_64.tbl`, 7.2).
 
 /// Number and name, ascending by number.
-pub(in crate::kernel::syscalls) const CALLS: &[(u16, &str)] = &[
+pub(in crate::syscalls) const CALLS: &[(u16, &str)] = &[
     (0, "read"),
     (1, "write"),
     (2, "open"),

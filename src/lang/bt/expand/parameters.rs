@@ -234,7 +234,7 @@ pub(super) fn asked(script: &Script) -> Option<Vec<u32>> {
 }
 
 /// The parameters that a script can't do without, and its options.
-pub(in crate::lang::bt) fn wanted(script: &Script) -> Wanted {
+pub(in crate::bt) fn wanted(script: &Script) -> Wanted {
     let mut wanted = Wanted::default();
     let mut numbers = Vec::new();
     for item in &script.items {

@@ -9,14 +9,13 @@ use crate::lang::codes::parse as codes;
 use crate::lang::bt::parser::Parser;
 
 /// Words that are part of C's many-worded integer names.
-pub(in crate::lang) const C_INT_WORDS: &[&str] =
-    &["unsigned", "signed", "long", "short", "int", "char", "double", "float"];
+pub(crate) const C_INT_WORDS: &[&str] = &["unsigned", "signed", "long", "short", "int", "char", "double", "float"];
 
 /// Words that say nothing that matters here.
 const QUALIFIERS: &[&str] = &["const", "volatile", "restrict", "__user", "__kernel", "__rcu", "__percpu", "__restrict"];
 
 /// Names that are types wherever they stand.
-pub(in crate::lang) const TYPE_WORDS: &[&str] = &[
+pub(crate) const TYPE_WORDS: &[&str] = &[
     "void",
     "bool",
     "_Bool",

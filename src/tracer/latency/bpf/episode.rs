@@ -242,12 +242,12 @@ impl Recorded<'_> {
 }
 
 /// The name of an interrupt line (`/sys/kernel/irq/N/actions`).
-pub(in crate::tracer) fn line_name(kernel: &Kernel, line: u64) -> Option<String> {
+pub(crate) fn line_name(kernel: &Kernel, line: u64) -> Option<String> {
     let text = kernel.sys_text(format!("kernel/irq/{line}/actions"))?;
     Some(text.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-pub(in crate::tracer) fn kernel_frame(kernel: &Kernel, address: u64) -> Frame {
+pub(crate) fn kernel_frame(kernel: &Kernel, address: u64) -> Frame {
     let (symbol, offset, object) = match kernel.symbolize(address) {
         Some((name, offset, module)) => (Some(name), offset, module),
         None => (None, 0, None),

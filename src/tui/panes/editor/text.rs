@@ -16,7 +16,7 @@ use crate::tui::text::shown_width;
 
 mod brackets;
 mod edits;
-pub(in crate::tui) mod steps;
+pub(crate) mod steps;
 
 pub use steps::Stage;
 use steps::Steps;

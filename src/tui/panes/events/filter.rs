@@ -4,7 +4,7 @@
 /// A word with a capital
 /// matters as written, others match in any case; `-word` must not be there; `~word`'s letters must
 /// be there in their order.
-pub(in crate::tui) struct Terms<'a> {
+pub(crate) struct Terms<'a> {
     terms: Vec<(Kind, &'a str, bool)>,
 }
 
@@ -16,7 +16,7 @@ enum Kind {
 }
 
 impl<'a> Terms<'a> {
-    pub(in crate::tui) fn new(filter: &'a str) -> Self {
+    pub(crate) fn new(filter: &'a str) -> Self {
         let term = |word: &'a str| {
             let (kind, rest) = match word.split_at_checked(1) {
                 Some(("-", rest)) if !rest.is_empty() => (Kind::Lacks, rest),
@@ -29,7 +29,7 @@ impl<'a> Terms<'a> {
     }
 
     /// Whether a line passes.
-    pub(in crate::tui) fn pass(&self, probe: &str, line: &str) -> bool {
+    pub(crate) fn pass(&self, probe: &str, line: &str) -> bool {
         self.terms.iter().all(|(kind, word, exact)| match kind {
             Kind::Fuzzy => in_order(line, word, *exact),
             kind => {

@@ -27,7 +27,7 @@ fn open(state: &mut State) {
 
 /// The meter begins when a pane is shown, and ends when nobody looks any more. This is the one place where being seen
 /// has an effect.
-pub(in crate::tui) fn follow(state: &mut State) {
+pub(crate) fn follow(state: &mut State) {
     let is_pane = |id| state.panes.kind(id) == Some(KIND);
     let has_pane = state.panes.tree.panes().into_iter().any(is_pane);
     if layout::of(state).panes.placed.iter().any(|placed| is_pane(placed.shown)) {
@@ -83,7 +83,7 @@ fn hear_watched(state: &mut State, update: &Update) {
 }
 
 /// What the session tells of the meter.
-pub(in crate::tui) fn hear(state: &mut State, update: &Update) {
+pub(crate) fn hear(state: &mut State, update: &Update) {
     if let Update::Attached { trace, .. }
     | Update::Failed { trace, .. }
     | Update::Ended { trace, .. }

@@ -157,7 +157,7 @@ fn ask_whom(state: &mut State) -> Vec<Effect> {
 }
 
 /// Lists the processes to choose from, where that was asked for and nothing else was opened meanwhile.
-pub(in crate::tui) fn told(state: &mut State, answer: &Inspected) {
+pub(crate) fn told(state: &mut State, answer: &Inspected) {
     let Inspected::Scopes(scopes) = answer else { return };
     if std::mem::take(&mut state.latency.asks_whom) && state.layers.is_empty() {
         let processes = scopes.iter().filter(|scope| matches!(scope, Scope::Process { .. })).cloned().collect();

@@ -21,7 +21,7 @@ fn open(state: &mut State) {
 }
 
 /// What is loaded is read while a pane is shown; once nobody looks any more the statistics are off again.
-pub(in crate::tui) fn follow(state: &mut State) {
+pub(crate) fn follow(state: &mut State) {
     let is_shown = |id| state.panes.kind(id) == Some(KIND);
     if crate::tui::layout::of(state).panes.placed.iter().any(|p| is_shown(p.shown)) {
         open(state);

@@ -122,13 +122,13 @@ impl Editor {
     }
 
     /// The state of now, to make one step of all that comes.
-    pub(in crate::tui) fn mark_step(&mut self) -> Mark {
+    pub(crate) fn mark_step(&mut self) -> Mark {
         let now = self.moment();
         self.steps.mark(now)
     }
 
     /// All that was changed since the mark is undone together.
-    pub(in crate::tui) fn join_steps(&mut self, mark: Mark) {
+    pub(crate) fn join_steps(&mut self, mark: Mark) {
         let now = self.moment();
         self.steps.join(mark, &now);
     }

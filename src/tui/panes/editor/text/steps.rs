@@ -34,7 +34,7 @@ impl Kind {
 
 /// The text at one moment.
 #[derive(Clone, Debug)]
-pub(in crate::tui) struct Moment {
+pub(crate) struct Moment {
     pub text: String,
     /// Line and character of the cursor.
     pub cursor: (usize, usize),
@@ -44,7 +44,7 @@ pub(in crate::tui) struct Moment {
 
 /// Where steps are joined from.
 #[derive(Clone, Debug)]
-pub(in crate::tui) struct Mark {
+pub(crate) struct Mark {
     known: usize,
     now: Option<usize>,
     before: Moment,
@@ -52,7 +52,7 @@ pub(in crate::tui) struct Mark {
 
 /// Back or forward again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::tui) enum Way {
+pub(crate) enum Way {
     Back,
     Forward,
 }

@@ -1,5 +1,20 @@
 //! BPF object to running trace: load, attach, drain, decode, symbolise, losses, cost. All of libbpf
 //! is here.
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as engine;
+
+use probescope_binary as binary;
+use probescope_codegen as codegen;
+use probescope_doors::{regular, thread};
+use probescope_kernel as kernel;
+use probescope_lang as lang;
+use probescope_model as model;
+use probescope_probe as probe;
 
 pub mod attach;
 pub mod brake;

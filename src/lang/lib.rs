@@ -1,6 +1,18 @@
 //! Source text to typed program: spans, diagnostics, the bpftrace front end ([`bt`]), the D language ([`d`]), types
 //! and the typed program that every front end lowers to. This room never fails: it returns a tree and
 //! diagnostics, so that the editor works on half-typed scripts.
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as lang;
+
+use probescope_binary as binary;
+use probescope_kernel as kernel;
+use probescope_model as model;
+use probescope_probe as probe;
 
 pub mod bounds;
 pub mod bt;

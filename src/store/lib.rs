@@ -3,6 +3,17 @@
 //! The session's thread encodes what tracers say with a [`ChunkBuilder`]. A [`Chunk`] is immutable and shared: the
 //! [`Store`] of a face keeps it within a byte budget, and a recorder writes it to a file. Panes and printers read
 //! through [`History`], which is the same for both, and draw at a [`Cursor`].
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as store;
+
+use probescope_doors::{disk, thread};
+use probescope_lang as lang;
+use probescope_model as model;
 
 mod annotated;
 mod breaks;

@@ -2,6 +2,22 @@
 //!
 //! A [`Tracer`] is started with an [`Outlet`], over which its threads deliver what they find. Everything else is asked
 //! of it on the session's thread, which owns its lifecycle: a tracer never says by itself that it runs or has ended.
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as tracer;
+
+use probescope_codegen as codegen;
+use probescope_doors::{disk, thread};
+use probescope_engine as engine;
+use probescope_kernel as kernel;
+use probescope_lang as lang;
+use probescope_model as model;
+use probescope_probe as probe;
+use probescope_store as store;
 
 use std::io;
 use std::sync::Arc;

@@ -2,6 +2,21 @@
 //!
 //! A [`Printer`] turns decoded items into bytes in the caller's buffer; the caller writes the buffer
 //! out, in batches, to where the user asked.
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as output;
+
+use probescope_engine as engine;
+use probescope_lang as lang;
+use probescope_model as model;
+use probescope_store as store;
+
+#[cfg(test)]
+use probescope_tracer as tracer;
 
 pub mod diagnostics;
 pub mod export;

@@ -64,12 +64,12 @@ pub fn file(file: File) -> Stream {
 /// Standard output for the workbench, which paints cells and sends the terminal commands: its cells are made safe by
 /// `tui::screen`, the only user.
 #[must_use]
-pub(crate) fn screen() -> io::Stdout {
+pub fn screen() -> io::Stdout {
     io::stdout()
 }
 
 /// Sends the terminal commands past whoever is writing to it, if it takes them now.
-pub(crate) fn screen_at_once(commands: &str) {
+pub fn screen_at_once(commands: &str) {
     let out = io::stdout();
     let mut asked = [PollFd::new(&out, PollFlags::OUT)];
     let takes = poll(&mut asked, Some(&Timespec::default())).is_ok() && asked[0].revents() == PollFlags::OUT;

@@ -1,4 +1,11 @@
 //! What every view and printer renders: plain data, no behaviour beyond arithmetic on itself.
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as model;
 
 pub mod bpf;
 pub mod budget;

@@ -3,6 +3,17 @@
 //!
 //! Files come from [`Roots`], so that tests describe any kernel by a small folder. All of them are
 //! untrusted input: reads are bounded and parsers check every length.
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as kernel;
+
+use probescope_binary as binary;
+use probescope_doors::disk;
+use probescope_model as model;
 
 mod binaries;
 pub mod btf;

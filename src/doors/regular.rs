@@ -11,7 +11,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 /// Opens a regular file for reading; anything else is an error of kind `InvalidInput`.
-pub(crate) fn open(path: &Path) -> Result<File> {
+pub fn open(path: &Path) -> Result<File> {
     let refused = || Error::new(ErrorKind::InvalidInput, "it is not a regular file");
     // Looked at before as well: opening a device may do something.
     if !std::fs::metadata(path)?.is_file() {
@@ -22,7 +22,7 @@ pub(crate) fn open(path: &Path) -> Result<File> {
 }
 
 /// The text of a regular file of up to `most` bytes; a longer one is an error of kind `FileTooLarge`.
-pub(crate) fn text(path: &Path, most: u64) -> Result<String> {
+pub fn text(path: &Path, most: u64) -> Result<String> {
     let bytes = bounded(open(path)?, most)?;
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
@@ -31,7 +31,7 @@ pub(crate) fn text(path: &Path, most: u64) -> Result<String> {
 }
 
 /// The first `most` bytes of a regular file.
-pub(crate) fn start(path: &Path, most: u64) -> Result<Vec<u8>> {
+pub fn start(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -39,7 +39,7 @@ pub(crate) fn start(path: &Path, most: u64) -> Result<Vec<u8>> {
 
 /// All of what is read from a file, a pipe or a device, or an error of kind `FileTooLarge` when there
 /// is more than `most` bytes.
-pub(crate) fn bounded(file: impl std::io::Read, most: u64) -> Result<Vec<u8>> {
+pub fn bounded(file: impl std::io::Read, most: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {

@@ -2,6 +2,16 @@
 //!
 //! Binaries are untrusted: files are read in bounded pieces, every offset is checked, and damage gives
 //! an error, not a panic.
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as binary;
+
+use probescope_doors::regular;
+use probescope_model as model;
 
 pub mod archive;
 pub mod cache;

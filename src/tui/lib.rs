@@ -4,6 +4,25 @@
 //! [`action::Action`]s; [`update`] applies actions and messages to the state and returns
 //! [`effect::Effect`]s; [`draw`] paints the state and changes nothing; [`run`] owns the
 //! terminal and carries the effects out.
+#![deny(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
+)]
+
+use crate as tui;
+
+use probescope_doors::{disk, regular, stdio, thread};
+use probescope_engine as engine;
+use probescope_kernel as kernel;
+use probescope_lang as lang;
+use probescope_library as library;
+use probescope_model as model;
+use probescope_output as output;
+use probescope_probe as probe;
+use probescope_session as session;
+use probescope_store as store;
+use probescope_tracer as tracer;
 
 pub mod action;
 pub mod cast;
