@@ -14,6 +14,7 @@ use crate::kernel::Feature;
 use crate::model::render::neutralise_bytes;
 use crate::stdio;
 
+pub mod ask;
 pub mod bpftrace;
 pub mod check;
 pub mod compile;
@@ -36,6 +37,7 @@ pub mod list;
 pub mod load;
 pub mod lsp;
 pub mod man;
+pub mod process;
 pub mod programs;
 pub mod record;
 pub mod replay;
@@ -45,6 +47,7 @@ pub mod script;
 pub mod signals;
 pub mod testing;
 pub mod tracing;
+pub mod vitals;
 pub mod why_failed;
 pub mod workbench;
 pub mod xray;
@@ -95,6 +98,8 @@ pub enum Command {
     Fmt(fmt::Args),
     Lsp(lsp::Args),
     Screenshots(screenshots::Args),
+    Ask(ask::Args),
+    Vitals(vitals::Args),
     Latency(latency::Args),
     WhyFailed(why_failed::Args),
     Follow(follow::Args),
@@ -315,6 +320,8 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Fmt(args)) => fmt::run(&args, world),
         Some(Command::Lsp(args)) => lsp::run(&args, world),
         Some(Command::Screenshots(args)) => screenshots::run(&args),
+        Some(Command::Ask(args)) => ask::run(&args, world),
+        Some(Command::Vitals(args)) => vitals::run(&args, world),
         Some(Command::Latency(args)) => latency::run(&args, world),
         Some(Command::Follow(args)) => follow::run(&args, world),
         Some(Command::WhyFailed(args)) => why_failed::run(&args, world),

@@ -11,6 +11,7 @@
 
 pub mod cli;
 
+pub use probescope_ask as ask;
 pub use probescope_binary as binary;
 pub use probescope_codegen as codegen;
 pub use probescope_doors::{disk, stdio, thread};
@@ -26,5 +27,6 @@ pub use probescope_session as session;
 pub use probescope_store as store;
 pub use probescope_tracer as tracer;
 pub use probescope_tui as tui;
+pub use probescope_vitals as vitals;
 
 use probescope_doors::regular;

@@ -182,6 +182,7 @@ fn run_args(options: &Options) -> RunArgs {
         format: options.format,
         output: options.output.clone(),
         command: options.command.clone(),
+        duration: None,
         pid: options.pid,
         quiet: options.quiet || options.dry_run,
         times: false,

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 pub use arguments::{Args, Format};
 pub(super) use arguments::{overrides, setting};
@@ -35,7 +36,7 @@ use crate::model::target::Target;
 use crate::output::OutputFormat;
 use crate::output::diagnostics::render_all;
 use crate::session::count;
-use crate::session::headless::Headless;
+use crate::session::headless::{Headless, Remote};
 use crate::session::recorded::Recorded;
 use crate::session::{front, testing};
 use crate::stdio;
@@ -151,6 +152,30 @@ impl Face for WithMaps<'_> {
         let Report::End { maps, .. } = report else { return self.face.report(report) };
         self.face.flush()?;
         stdio::out().write_all((self.maps)(maps).as_bytes())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.face.flush()
+    }
+}
+
+/// A face whose trace ends some time after everything is attached.
+struct Lasting<'a> {
+    face: &'a mut dyn Face,
+    duration: Duration,
+    remote: Remote,
+}
+
+impl Face for Lasting<'_> {
+    fn comes_from(&mut self, action: u32, at_ns: u64, cpu: Option<u16>) {
+        self.face.comes_from(action, at_ns, cpu);
+    }
+
+    fn report(&mut self, report: &Report<'_>) -> std::io::Result<()> {
+        if matches!(report, Report::Attached(_)) {
+            signals::stop_after(self.remote.clone(), self.duration)?;
+        }
+        self.face.report(report)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -322,12 +347,20 @@ impl Runner<'_> {
             signals::watch(headless.remote())?;
             return headless.run(tracer, &mut WithMaps { face, maps });
         }
+        let mut lasting;
+        let face: &mut dyn Face = match self.args.duration {
+            None => &mut face,
+            Some(duration) => {
+                lasting = Lasting { face: &mut face, duration, remote: headless.remote() };
+                &mut lasting
+            }
+        };
         let Some(path) = &self.args.record else {
             signals::watch(headless.remote())?;
-            return headless.run(tracer, &mut face);
+            return headless.run(tracer, face);
         };
         let info = info::of(&compiled.program, &self.script.source, kernel);
-        let mut recorded = match Recorded::new(&mut face, path, info, say) {
+        let mut recorded = match Recorded::new(face, path, info, say) {
             Ok(recorded) => recorded,
             Err(error) => {
                 say(&error.to_string());

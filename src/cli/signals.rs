@@ -28,6 +28,18 @@ pub fn watch(remote: Remote) -> std::io::Result<()> {
     thread::spawn("psc-signals", Rights::Nothing, move || runtime.block_on(signals.pass_on(&remote))).map(drop)
 }
 
+/// Ends a trace in order after this time, as a first Ctrl-C does.
+///
+/// # Errors
+/// When the thread can't be started.
+pub fn stop_after(remote: Remote, duration: Duration) -> std::io::Result<()> {
+    thread::spawn("psc-ends", Rights::Nothing, move || {
+        std::thread::sleep(duration);
+        remote.stop();
+    })
+    .map(drop)
+}
+
 /// What a signal asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asks {

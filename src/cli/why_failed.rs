@@ -45,8 +45,8 @@ pub struct Args {
     /// Only this system call.
     #[arg(short = 'n', long = "syscall", value_name = "SYSCALL")]
     syscall: Option<String>,
-    /// Only this process.
-    #[arg(short = 'p', long = "pid", value_name = "PID", conflicts_with = "command")]
+    /// Only this process, by its number or its name.
+    #[arg(short = 'p', long = "pid", value_name = "PID|NAME", value_parser = super::process::process, conflicts_with = "command")]
     pid: Option<u32>,
     /// Run a command and trace it with what it starts; the trace ends with it.
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]

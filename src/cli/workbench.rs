@@ -55,8 +55,8 @@ pub struct Args {
     /// More parameters of the script, and its named options, as `probescope run` has them.
     #[arg(value_name = "PARAMETER", last = true)]
     pub after: Vec<String>,
-    /// Limit traces to what is about a process; see docs/filters.md.
-    #[arg(short = 'p', long = "pid", value_name = "PID")]
+    /// Limit traces to what is about a process, by its number or its name; see docs/filters.md.
+    #[arg(short = 'p', long = "pid", value_name = "PID|NAME", value_parser = super::process::process)]
     pub pid: Option<u32>,
     /// Run a command with every trace: it starts when everything is attached, and the trace ends with it.
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]

@@ -47,8 +47,8 @@ pub struct Args {
     /// Run a command, and end with it.
     #[arg(short, long)]
     command: Option<String>,
-    /// Limit the trace to calls of a process.
-    #[arg(short, long)]
+    /// Limit the trace to calls of a process, by its number or its name.
+    #[arg(short, long, value_name = "PID|NAME", value_parser = super::process::process)]
     pid: Option<u32>,
     /// Part of each CPU's time that the probes may take.
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true, default_value_t = Budget::OF_MANY)]

@@ -21,6 +21,7 @@ mod layouts;
 mod lens;
 mod objects;
 mod pressing;
+mod questions;
 mod raw;
 mod recordings;
 mod recovery;

@@ -24,8 +24,8 @@ const POLL: Duration = Duration::from_millis(50);
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("whose").required(true))]
 pub struct Args {
-    /// A process with all its threads.
-    #[arg(short, long, value_name = "PID", group = "whose")]
+    /// A process with all its threads, by its number or its name.
+    #[arg(short, long, value_name = "PID|NAME", value_parser = crate::cli::process::process, group = "whose")]
     pid: Option<u32>,
     /// One thread.
     #[arg(short, long, value_name = "TID", group = "whose")]

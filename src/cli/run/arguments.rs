@@ -34,10 +34,14 @@ pub struct Args {
     #[arg(short = 'c', long = "command", value_name = "COMMAND", value_parser = any_bytes())]
     pub command: Option<String>,
 
-    /// Limit the trace to what is about a process: the thread that runs, or the one that the event names, as the woken one;
-    /// what is about nobody, as softirqs, is refused. See docs/filters.md.
-    #[arg(short = 'p', long = "pid", value_name = "PID")]
+    /// Limit the trace to what is about a process, by its number or its name: the thread that runs, or the one that the
+    /// event names, as the woken one; what is about nobody, as softirqs, is refused. See docs/filters.md.
+    #[arg(short = 'p', long = "pid", value_name = "PID|NAME", value_parser = crate::cli::process::process)]
     pub pid: Option<u32>,
+
+    /// End after this time: 500ms, 5s, 2m. Without it the script ends by itself, with its command, or by Ctrl-C.
+    #[arg(long, value_name = "TIME", value_parser = crate::cli::xray::span, conflicts_with_all = ["test", "bench", "dry_run"])]
+    pub duration: Option<std::time::Duration>,
 
     /// Nothing but the script's own output.
     #[arg(short = 'q', long = "quiet")]
