@@ -6,7 +6,7 @@ use crate::lang::facts::kernel::{KernelFacts, shape_of};
 use crate::lang::facts::{
     CKind, CMember, CType, CTypeId, Facts, Prototype, Refusal, TraceField, Unknown, UserParameter, UserSymbol,
 };
-use crate::model::target::Target;
+use crate::model::target::{Target, UsdtArgument, UsdtPlace};
 use crate::probe::glob::Glob;
 use crate::probe::point;
 use crate::probe::providers::Found;
@@ -49,17 +49,41 @@ impl<'a> RecordedFacts<'a> {
         let provider = PROVIDERS.iter().find(|(short, _)| *short == provider).map_or(&*provider, |(_, name)| name);
         let rest = rest.replace('"', "");
         let pattern = Glob::new(&format!("{provider}:{rest}"));
+        let library = in_any_folder(provider, &rest).map(|text| Glob::new(&text));
         let mut found: Vec<(Target, String)> = Vec::new();
         for name in self.traces.iter().flat_map(|trace| &trace.probes) {
-            if !pattern.matches(name) || found.iter().any(|(_, known)| **known == **name) {
+            let is_named = pattern.matches(name) || library.as_ref().is_some_and(|pattern| pattern.matches(name));
+            if !is_named || found.iter().any(|(_, known)| **known == **name) {
                 continue;
             }
             let shape = point::parse(name).ok().and_then(|pattern| shape_of(&pattern));
             if let Some(target) = shape {
-                found.push((target, name.to_string()));
+                found.push((with_arguments(target), name.to_string()));
             }
         }
         found
+    }
+}
+
+/// A user probe of a library without a path (`libc`) as it stands in recordings: with the folder of the traced machine.
+fn in_any_folder(provider: &str, rest: &str) -> Option<String> {
+    let (binary, place) = rest.split_once(':')?;
+    let is_library = matches!(provider, "uprobe" | "uretprobe" | "usdt") && !binary.contains(['/', '*']);
+    (is_library && !binary.is_empty()).then(|| format!("{provider}:*/{binary}.so*:{place}"))
+}
+
+/// Arguments that a static probe may have had: which of them were recorded is asked later.
+const MOST_ARGUMENTS: usize = 12;
+
+/// A recorded probe; its binary needs not be here, so a static probe has as many arguments as any has.
+fn with_arguments(target: Target) -> Target {
+    let any = UsdtArgument { size: 8, signed: true, place: UsdtPlace::Constant(0) };
+    match target {
+        Target::Usdt { path, provider, name, file_offset, semaphore, pid, .. } => {
+            let arguments = vec![any; MOST_ARGUMENTS].into();
+            Target::Usdt { path, provider, name, file_offset, semaphore, arguments, pid }
+        }
+        other => other,
     }
 }
 
