@@ -32,6 +32,7 @@ pub mod fmt;
 pub mod follow;
 pub mod kernel;
 pub mod latency;
+pub mod learn;
 pub mod lens;
 pub mod list;
 pub mod load;
@@ -101,6 +102,7 @@ pub enum Command {
     Ask(ask::Args),
     Vitals(vitals::Args),
     Latency(latency::Args),
+    Learn(learn::Args),
     WhyFailed(why_failed::Args),
     Follow(follow::Args),
     Lens(lens::Args),
@@ -323,6 +325,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Ask(args)) => ask::run(&args, world),
         Some(Command::Vitals(args)) => vitals::run(&args, world),
         Some(Command::Latency(args)) => latency::run(&args, world),
+        Some(Command::Learn(args)) => learn::run(&args, world),
         Some(Command::Follow(args)) => follow::run(&args, world),
         Some(Command::WhyFailed(args)) => why_failed::run(&args, world),
         Some(Command::Xray(args)) => xray::run(&args, world),

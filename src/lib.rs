@@ -18,6 +18,7 @@ pub use probescope_doors::{disk, stdio, thread};
 pub use probescope_engine as engine;
 pub use probescope_kernel as kernel;
 pub use probescope_lang as lang;
+pub use probescope_learn as learn;
 pub use probescope_library as library;
 pub use probescope_loads as loads;
 pub use probescope_model as model;

@@ -1,6 +1,7 @@
 //! `probescope load NAME`.
 
 use std::io::{BufRead as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use serde_json::json;
 
 use super::CliError;
 use crate::loads::{self, LOADS, Load, Plan};
-use crate::stdio;
+use crate::{disk, stdio};
 
 /// Do a known amount of something, to trace it, and tell what it was.
 ///
@@ -34,6 +35,9 @@ pub struct Args {
     /// As JSON, one object.
     #[arg(long)]
     json: bool,
+    /// Write the truth to this new file, as a thread of another name: what is traced of the load is the load alone.
+    #[arg(long, hide = true, value_name = "FILE")]
+    to: Option<PathBuf>,
     /// Be a child of a load.
     #[arg(long, hide = true, num_args = 1.., conflicts_with = "name")]
     child: Vec<String>,
@@ -48,6 +52,7 @@ pub fn run(args: &Args) -> Result<ExitCode, CliError> {
     }
     let Some(name) = &args.name else { return list(args.json) };
     let load = loads::find(name).ok_or_else(|| unknown(name))?;
+    let to = args.to.as_ref().map(|path| disk::exclusive(path).map_err(|e| CliError::write(path, e))).transpose()?;
     loads::name_thread(&format!("load-{name}"));
     if args.wait {
         let mut line = String::new();
@@ -57,6 +62,11 @@ pub fn run(args: &Args) -> Result<ExitCode, CliError> {
             .map_err(|source| CliError::Read { path: "standard input".to_owned(), source })?;
     }
     let truth = (load.run)(&Plan::new(args.seed, Duration::from_secs(args.seconds))).map_err(refused)?;
+    if let (Some(mut file), Some(path)) = (to, &args.to) {
+        loads::name_thread("load-truth");
+        file.write_all(truth.json().to_string().as_bytes()).map_err(|e| CliError::write(path, e))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     print(&if args.json { format!("{}\n", truth.json()) } else { truth.text() })
 }
 

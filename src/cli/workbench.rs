@@ -41,7 +41,8 @@ mod themes;
 pub(super) use opened::bundled;
 pub(super) use themes::named as theme_named;
 
-use folders::{layouts, recovery_folder, state_folder};
+pub(super) use folders::state_folder;
+use folders::{layouts, recovery_folder};
 
 /// Options of the workbench.
 #[derive(Clone, Debug, Default, clap::Args)]

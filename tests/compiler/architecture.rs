@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Rooms on one floor: neither is built on the other, by whatever way.
 const SIDE_BY_SIDE: &[(&str, &str)] =
-    &[("engine", "store"), ("output", "session"), ("tui", "loads"), ("library", "tracer")];
+    &[("engine", "store"), ("output", "session"), ("tui", "loads"), ("library", "tracer"), ("learn", "output")];
 
 /// Rooms that only the program itself, and nothing in between, is built on.
 const TOPMOST: &[&str] = &["loads", "tui"];

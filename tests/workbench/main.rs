@@ -19,6 +19,7 @@ mod hostile;
 mod language_server;
 mod layouts;
 mod lens;
+mod lessons;
 mod objects;
 mod pressing;
 mod questions;

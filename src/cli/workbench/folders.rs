@@ -10,7 +10,7 @@ use crate::tui::recovery::RecoveryFolder;
 use crate::tui::state::State;
 
 /// Where unsaved and unnamed scripts are kept.
-pub(super) fn state_folder(world: &World) -> Option<PathBuf> {
+pub(in crate::cli) fn state_folder(world: &World) -> Option<PathBuf> {
     let set = world.variable("XDG_STATE_HOME").filter(|v| v.starts_with('/')).map(PathBuf::from);
     set.or_else(|| world.home.as_ref().map(|h| h.join(".local/state"))).map(|f| f.join("probescope"))
 }

@@ -58,7 +58,7 @@ impl<'a> RecordedFacts<'a> {
             }
             let shape = point::parse(name).ok().and_then(|pattern| shape_of(&pattern));
             if let Some(target) = shape {
-                found.push((with_arguments(target), name.to_string()));
+                found.push((told_apart(target, found.len() as u64, name), name.to_string()));
             }
         }
         found
@@ -75,13 +75,18 @@ fn in_any_folder(provider: &str, rest: &str) -> Option<String> {
 /// Arguments that a static probe may have had: which of them were recorded is asked later.
 const MOST_ARGUMENTS: usize = 12;
 
-/// A recorded probe; its binary needs not be here, so a static probe has as many arguments as any has.
-fn with_arguments(target: Target) -> Target {
-    let any = UsdtArgument { size: 8, signed: true, place: UsdtPlace::Constant(0) };
+/// A recorded probe of a program as it is not another one; its binary needs not be here, so a static probe has as many
+/// arguments as any has.
+fn told_apart(target: Target, nth: u64, recorded: &str) -> Target {
+    let function = recorded.rsplit(':').next().unwrap_or("");
     match target {
-        Target::Usdt { path, provider, name, file_offset, semaphore, pid, .. } => {
+        Target::Uprobe { path, ret, exits, pid, .. } => {
+            Target::Uprobe { path, symbol: function.into(), file_offset: nth, ret, exits, pid }
+        }
+        Target::Usdt { path, provider, semaphore, pid, .. } => {
+            let any = UsdtArgument { size: 8, signed: true, place: UsdtPlace::Constant(0) };
             let arguments = vec![any; MOST_ARGUMENTS].into();
-            Target::Usdt { path, provider, name, file_offset, semaphore, arguments, pid }
+            Target::Usdt { path, provider, name: function.into(), file_offset: nth, semaphore, arguments, pid }
         }
         other => other,
     }

@@ -223,13 +223,15 @@ fn an_event_of_many_probes_is_told_apart_by_the_printed_name() {
 
 #[test]
 fn probes_of_programs_that_are_not_here_are_known_by_the_recording() {
-    let there = ["uprobe:/opt/lib/libc.so.6:getaddrinfo", "usdt:/opt/a:p:q"];
-    let text = "uprobe:/opt/lib/libc.so.6:getaddrinfo { printf(\"%d\\n\", arg0); } usdt:/opt/a:p:q { printf(\"%d %d\\n\", arg0, arg1); }";
+    let there = ["uprobe:/opt/lib/libc.so.6:getaddrinfo", "uprobe:/opt/lib/libc.so.6:free", "usdt:/opt/a:p:q"];
+    let text = "uprobe:/opt/lib/libc.so.6:getaddrinfo { printf(\"%d\\n\", arg0); } usdt:/opt/a:p:q { printf(\"%d %d\\n\", arg0, arg1); } \
+                uprobe:/opt/lib/libc.so.6:free { printf(\"%d\\n\", arg0); }";
     let info = recorded(text, &there);
-    let events = [(1, 0, 0, vec![number(3)]), (2, 0, 1, vec![number(4), number(5)])];
+    let events = [(1, 0, 0, vec![number(3)]), (2, 0, 1, vec![number(4), number(5)]), (3, 0, 2, vec![number(6)])];
     let run = |script: &str| rerun(&info, &events, script).0;
     assert_eq!(run("uprobe:libc:getaddrinfo { @ = sum(arg0); }"), "@: 3\n");
     assert_eq!(run("usdt:/opt/a:p:q { @ = sum(arg1); }"), "@: 5\n");
+    assert_eq!(run("uprobe:libc:getaddrinfo, uprobe:libc:free { @ = sum(arg0); }"), "@: 9\n", "each of a list");
     assert_eq!(refused(&info, "usdt:/opt/a:p:q { @ = sum(arg2); }"), ["`arg2` was not recorded"]);
 }
 

@@ -1,0 +1,5 @@
+/* Count the calls of fsync by program. */
+syscall::fsync:entry
+{
+    @syncs = count();
+}

@@ -1,0 +1,6 @@
+#pragma D option quiet
+
+syscall::fsync:entry
+{
+    @syncs[execname] = count();
+}

@@ -1,0 +1,3 @@
+/* hint: key */
+#pragma D option quiet
+syscall::fsync:entry { @syncs[pid] = count(); }

@@ -1,0 +1,3 @@
+/* hint: twice */
+#pragma D option quiet
+syscall::fsync:entry, syscall::fsync:return { @syncs[execname] = count(); }

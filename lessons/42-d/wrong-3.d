@@ -1,0 +1,3 @@
+/* hint: reads */
+#pragma D option quiet
+syscall::read:entry { @syncs[execname] = count(); }
