@@ -17,6 +17,8 @@ use probescope::engine::symbols::{Of, UserSymbols};
 use probescope::kernel::btf::Btf;
 use probescope::kernel::cpus::CpuSet;
 use probescope::kernel::functions::FunctionTable;
+use probescope::kernel::record::RecordShape;
+use probescope::kernel::ring::{Abi, PageLayout, Position};
 use probescope::kernel::symbols::SymbolTable;
 use probescope::kernel::target::TargetFacts;
 use probescope::kernel::tracefs::TracepointFormat;
@@ -38,6 +40,7 @@ use probescope::probe::point;
 use probescope::session::scopes;
 use probescope::store::file::Recording;
 use probescope::store::{Chunk, Direction, History, Stop, Store, TraceId};
+use probescope::tracer::ftrace::hist;
 use probescope::tui::layout;
 use probescope::tui::panes::latency::baseline::Baselines;
 use probescope::tui::text;
@@ -416,5 +419,30 @@ fn read_history(history: &dyn History) {
     assert!(buckets.len() == 7 && history.seek_time(last) <= entries.end);
     for id in [0, 1] {
         let _ = (history.maps_at(TraceId(id), last), history.stats_at(TraceId(id), last));
+    }
+}
+
+/// A `format` file, then a NUL and a page of a ring whose records have that format; and the same as other texts.
+pub fn trace_data(data: &[u8]) {
+    let end = data.iter().position(|byte| *byte == 0).unwrap_or(data.len());
+    let text = String::from_utf8_lossy(&data[..end]);
+    let _ = PageLayout::parse(Abi::NATIVE, &text);
+    let table = hist::parse(&text, "hist:keys=pid,comm:vals=hitcount");
+    assert!(table.rows.iter().all(|(keys, _)| keys.len() == table.keys.len()));
+    let Ok(format) = TracepointFormat::parse("sched", "sample", &text) else { return };
+    let (page, mut written) = (data.get(end + 1..).unwrap_or(&[]), Vec::new());
+    for abi in [Abi::NATIVE, Abi { big_endian: true, long: 4 }] {
+        let (shape, layout) = (RecordShape::of(&format, abi), PageLayout::usual(abi));
+        let Ok(mut position) = Position::begin(&layout, page) else { continue };
+        let mut bytes = 0;
+        while let Ok(Some(record)) = position.next(&layout, page) {
+            bytes += record.data.len();
+            written.clear();
+            shape.printed.write(abi, &shape.fields, record.data, &(), &mut written);
+            for field in &shape.fields {
+                let _ = field.value(abi, record.data, &());
+            }
+        }
+        assert!(bytes <= page.len());
     }
 }

@@ -30,6 +30,7 @@ pub mod export;
 pub mod face;
 pub mod fmt;
 pub mod follow;
+pub mod ftrace;
 pub mod kernel;
 pub mod latency;
 pub mod learn;
@@ -103,6 +104,7 @@ pub enum Command {
     Vitals(vitals::Args),
     Latency(latency::Args),
     Learn(learn::Args),
+    Ftrace(ftrace::Args),
     WhyFailed(why_failed::Args),
     Follow(follow::Args),
     Lens(lens::Args),
@@ -326,6 +328,7 @@ fn dispatch(cli: Cli, world: &World) -> Result<ExitCode, CliError> {
         Some(Command::Vitals(args)) => vitals::run(&args, world),
         Some(Command::Latency(args)) => latency::run(&args, world),
         Some(Command::Learn(args)) => learn::run(&args, world),
+        Some(Command::Ftrace(args)) => ftrace::run(&args, world),
         Some(Command::Follow(args)) => follow::run(&args, world),
         Some(Command::WhyFailed(args)) => why_failed::run(&args, world),
         Some(Command::Xray(args)) => xray::run(&args, world),

@@ -1,4 +1,4 @@
-//! The latency meter on the running kernel: what holds on any machine, however busy. No test here compares times with
+//! The latency meter and the kernel's own tracing on the running kernel: what holds on any machine, however busy. No test here compares times with
 //! what they should be; the injected noise of `latency selftest` does, where a person looks on.
 #![allow(
     clippy::disallowed_methods,
@@ -7,6 +7,8 @@
 )]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "latency/ftrace.rs"]
+mod ftrace;
 #[path = "latency/injected.rs"]
 mod injected;
 #[path = "latency/left.rs"]

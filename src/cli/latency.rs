@@ -74,7 +74,7 @@ impl From<LatencyError> for CliError {
 }
 
 /// Set by the first signal that asks to stop; a second one ends the process as it would without us.
-fn stop_flag() -> Result<Arc<AtomicBool>, CliError> {
+pub(super) fn stop_flag() -> Result<Arc<AtomicBool>, CliError> {
     let failed = |e: std::io::Error| CliError::Refused(format!("cannot watch signals: {e}"));
     let stop = Arc::new(AtomicBool::new(false));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;

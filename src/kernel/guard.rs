@@ -8,6 +8,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::disk;
 use rustix::fs::{FlockOperation, flock};
@@ -17,6 +18,10 @@ use serde::{Deserialize, Serialize};
 pub const JOURNALS: &str = "/run/probescope";
 /// Largest journal that is believed.
 const MOST_BYTES: u64 = 1 << 20;
+/// A busy folder is removed so many times.
+const REMOVALS: u32 = 100;
+/// With so long between them.
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(10);
 /// Largest setting.
 const MOST_SETTING: usize = 64 << 10;
 
@@ -30,6 +35,8 @@ enum Change {
     Flags { path: PathBuf, was: String },
     /// A folder that was made, and goes away by being removed: an instance of tracefs.
     Folder { path: PathBuf },
+    /// A line that was added to a list (`dynamic_events`, a `trigger` file), and the line that takes it away.
+    Line { path: PathBuf, undo: String },
 }
 
 impl Change {
@@ -49,21 +56,50 @@ impl Change {
                 // A tracer that runs in it keeps it busy.
                 let _ = write(&path.join("tracing_on"), "0");
                 let _ = write(&path.join("current_tracer"), "nop");
-                fs::remove_dir(path)
+                remove(path)
             }
             Self::Folder { .. } => Ok(()),
+            // What was never made, or went with its module, is away.
+            Self::Line { path, undo } => match add(path, undo) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+                undone => undone,
+            },
         }
     }
 
     fn path(&self) -> &Path {
         match self {
-            Self::Value { path, .. } | Self::Flags { path, .. } | Self::Folder { path } => path,
+            Self::Value { path, .. } | Self::Flags { path, .. } | Self::Folder { path } | Self::Line { path, .. } => {
+                path
+            }
+        }
+    }
+}
+
+/// Removes an instance. A process that is being killed may still have its files open for a moment, and keep it busy.
+fn remove(path: &Path) -> io::Result<()> {
+    let mut tries = 0;
+    loop {
+        match fs::remove_dir(path) {
+            Err(e) if e.kind() == io::ErrorKind::ResourceBusy && tries < REMOVALS => {
+                tries += 1;
+                std::thread::sleep(BETWEEN_REMOVALS);
+            }
+            removed => return removed,
         }
     }
 }
 
 /// What a file has: one that lists its choices has the chosen one in brackets, and takes that word alone.
 fn chosen(text: &str) -> &str {
+    // A list of functions without any: `#### all functions enabled ####`.
+    if text.starts_with("#### ") {
+        return "";
+    }
+    // A ring that nothing was written to yet: `7 (expanded: 1408)`.
+    if let Some((now, _)) = text.split_once(" (expanded:") {
+        return now;
+    }
     let mut words = text.split_whitespace();
     let inside = |word: &'_ str| word.starts_with('[') && word.ends_with(']') && word.len() > 2;
     match words.find(|word| inside(word)) {
@@ -128,6 +164,17 @@ impl Guard {
     pub fn make_folder(&mut self, path: &Path) -> io::Result<()> {
         self.record(Change::Folder { path: path.to_owned() })?;
         fs::create_dir(path)
+    }
+
+    /// Adds a line to a list of the kernel's; at the end `undo` is added, which takes it away.
+    ///
+    /// # Errors
+    /// When it cannot be recorded, or is refused: then there is nothing to take away.
+    pub fn add_line(&mut self, path: &Path, line: &str, undo: &str) -> io::Result<()> {
+        self.record(Change::Line { path: path.to_owned(), undo: undo.to_owned() })?;
+        add(path, line).inspect_err(|_| {
+            self.changes.pop();
+        })
     }
 
     fn record(&mut self, change: Change) -> io::Result<()> {
@@ -215,6 +262,11 @@ fn write(path: &Path, value: &str) -> io::Result<()> {
     disk::set(path, format!("{value}\n"))
 }
 
+/// Adds a line to a list that would lose its others if it were opened to be emptied.
+fn add(path: &Path, line: &str) -> io::Result<()> {
+    disk::setting(path)?.write_all(format!("{line}\n").as_bytes())
+}
+
 /// Tells several guards of one process apart.
 fn unique() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -296,10 +348,27 @@ mod tests {
     }
 
     #[test]
+    fn added_lines_are_taken_away_and_refused_ones_are_not() {
+        let folder = Folder::new("lines");
+        let (run, list) = (folder.0.join("run"), folder.0.join("list"));
+        fs::write(&list, "").unwrap();
+        let mut guard = Guard::new(&run).unwrap();
+        guard.add_line(&list, "p:mine/a vfs_read", "-:mine/a").unwrap();
+        assert!(guard.add_line(&folder.0.join("none"), "p:mine/b x", "-:mine/b").is_err());
+        drop(guard);
+        // An ordinary file is written from its beginning, as the kernel's lists don't mind.
+        assert_eq!(fs::read_to_string(&list).unwrap(), "-:mine/a\nvfs_read\n");
+        fs::remove_file(&list).unwrap();
+        Change::Line { path: list, undo: "-:mine/a".into() }.undo().unwrap();
+    }
+
+    #[test]
     fn of_a_list_of_choices_the_chosen_one_is_kept() {
         assert_eq!(chosen("none [round-robin] per-cpu"), "round-robin");
         assert_eq!(chosen("1000"), "1000");
         assert_eq!(chosen("[5]"), "[5]");
+        assert_eq!(chosen("7 (expanded: 1408)"), "7");
+        assert_eq!(chosen("#### all functions enabled ####"), "");
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub mod guard;
 pub mod mounts;
 pub mod process;
 mod read;
+pub mod record;
+pub mod ring;
 pub mod roots;
 pub mod symbols;
 pub mod syscalls;

@@ -11,16 +11,16 @@
 use crate as output;
 
 use probescope_engine as engine;
+use probescope_kernel as kernel;
 use probescope_lang as lang;
 use probescope_model as model;
 use probescope_store as store;
-
-#[cfg(test)]
 use probescope_tracer as tracer;
 
 pub mod diagnostics;
 pub mod export;
 pub mod failures;
+pub mod ftrace;
 pub mod json;
 pub mod latency;
 pub mod stamp;

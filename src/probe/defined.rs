@@ -27,20 +27,27 @@ impl<'k> Defined<'k> {
         let absent = |reason: &str, remedy: &str| Some(Absence::new("tracepoint", reason, remedy));
         match (category, event) {
             // `ftrace` has the forms of the kernel's own records; they have no place that could be probed.
+            ("ftrace", "print" | "raw_data" | "bprint" | "bputs") => {
+                absent("it is a form of ftrace's own records, which no program is run at", &read_by_ring(name))
+            }
+            ("ftrace", "funcgraph_entry" | "funcgraph_exit") => absent(
+                "it is a form of ftrace's own records, which no program is run at",
+                "`probescope ftrace graph FUNCTION` reads them",
+            ),
             ("ftrace", _) => absent(
                 "it is a form of ftrace's own records, which no program is run at",
-                "read trace_pipe of tracefs, or probe what writes such records",
+                "probe what writes such records",
             ),
             // `trace_call_bpf` (kernel/trace/bpf_trace.c) runs no program of a tracepoint while one of a kprobe, a
             // tracepoint or a perf event runs on the CPU: those whose lines these are.
             ("bpf_trace", "bpf_trace_printk") => absent(
                 "lines of programs on tracepoints, kprobes and perf events don't reach it, as the kernel keeps programs \
                  on tracepoints from running inside one another",
-                "write `rawtracepoint:bpf_trace_printk`, which gets all of them",
+                &format!("write `rawtracepoint:bpf_trace_printk`, which gets all of them; {}", read_by_ring(name)),
             ),
             // They may have gone from the list while the category is still there.
             ("user_events" | "user_events_multi", _) => Some(Self::user(name)),
-            ("synthetic", _) => Some(Self::synthetic()),
+            ("synthetic", _) => Some(Self::synthetic(name)),
             _ => Some(self.of_definition(name, self.events.get(name)?)),
         }
     }
@@ -51,7 +58,7 @@ impl<'k> Defined<'k> {
         };
         let (what, instead) = match event.definition {
             Definition::User => return Self::user(name),
-            Definition::Synthetic => return Self::synthetic(),
+            Definition::Synthetic => return Self::synthetic(name),
             Definition::Kprobe => ("a kprobe", format!("{}:{}", entry("kprobe"), event.place)),
             Definition::Fprobe => ("an fprobe", format!("{}:{}", entry("kprobe"), event.place)),
             Definition::Uprobe => ("a uprobe", format!("{}:{}", entry("uprobe"), self.in_binary(&event.place))),
@@ -59,19 +66,17 @@ impl<'k> Defined<'k> {
             Definition::Eprobe => ("a probe on an event", format!("tracepoint:{}", event.place.replacen('.', ":", 1))),
         };
         let reason = format!("someone defined it as {what}, and the kernel runs no tracepoint program on such events");
-        Absence::new("tracepoint", &reason, &format!("write `{instead}`"))
+        Absence::new("tracepoint", &reason, &format!("write `{instead}`; {}", read_by_ring(name)))
     }
 
     fn user(name: &EventName) -> Absence {
-        let event = format!("{}:{}", name.0, name.1);
         let reason = "the kernel runs no program on events that programs write (user_events)";
-        Absence::new("tracepoint", reason, &format!("`perf record -e {event}` reads it"))
+        Absence::new("tracepoint", reason, &read_by_ring(name))
     }
 
-    fn synthetic() -> Absence {
+    fn synthetic(name: &EventName) -> Absence {
         let reason = "histogram triggers make it, and the kernel runs no program on such events";
-        let remedy = "read trace_pipe of tracefs, or write a script on the events that it is made of";
-        Absence::new("tracepoint", reason, remedy)
+        Absence::new("tracepoint", reason, &read_by_ring(name))
     }
 
     /// `PATH:OFFSET` of the file as a script names it: by the function there, else by its address.
@@ -89,6 +94,11 @@ impl<'k> Defined<'k> {
         };
         named().unwrap_or_else(|| place.to_owned())
     }
+}
+
+/// What reads an event that no program can be had at.
+fn read_by_ring(name: &EventName) -> String {
+    format!("`probescope ftrace events -e {}:{}` reads it", name.0, name.1)
 }
 
 #[cfg(test)]
@@ -110,13 +120,20 @@ mod tests {
         let events = events.into_iter().map(|(c, e, d)| ((c.into(), e.into()), d)).collect();
         let defined = Defined { kernel: &kernel, events };
         let remedy = |c: &str, e: &str| defined.absence(&(c.into(), e.into())).map(|a| a.remedy.to_string());
-        assert_eq!(remedy("kprobes", "a").unwrap(), "write `kprobe:vfs_read`");
-        assert_eq!(remedy("kprobes", "b").unwrap(), "write `kretprobe:vfs_read`");
-        assert_eq!(remedy("uprobes", "c").unwrap(), "write `uretprobe:/no/such:0x10`");
-        assert_eq!(remedy("mine", "d").unwrap(), "write `tracepoint:syscalls:sys_enter_openat`");
-        assert_eq!(remedy("mine", "e").unwrap(), "write `rawtracepoint:sched_switch`");
-        assert!(remedy("user_events", "x").is_some() && remedy("synthetic", "x").is_some());
-        assert!(remedy("ftrace", "print").is_some() && remedy("bpf_trace", "bpf_trace_printk").is_some());
+        let both = |c: &str, e: &str, write: &str| {
+            let wanted = format!("write `{write}`; `probescope ftrace events -e {c}:{e}` reads it");
+            assert_eq!(remedy(c, e).unwrap(), wanted);
+        };
+        both("kprobes", "a", "kprobe:vfs_read");
+        both("kprobes", "b", "kretprobe:vfs_read");
+        both("uprobes", "c", "uretprobe:/no/such:0x10");
+        both("mine", "d", "tracepoint:syscalls:sys_enter_openat");
+        both("mine", "e", "rawtracepoint:sched_switch");
+        let reads =
+            |c: &str, e: &str| remedy(c, e).unwrap().contains(&format!("`probescope ftrace events -e {c}:{e}`"));
+        assert!(reads("user_events", "x") && reads("synthetic", "x") && reads("ftrace", "print"));
+        assert!(reads("bpf_trace", "bpf_trace_printk"));
+        assert!(remedy("ftrace", "funcgraph_exit").unwrap().contains("ftrace graph"));
         assert!(remedy("sched", "sched_switch").is_none());
     }
 }

@@ -11,7 +11,7 @@
 use crate as tracer;
 
 use probescope_codegen as codegen;
-use probescope_doors::{disk, thread};
+use probescope_doors::{disk, regular, thread};
 use probescope_engine as engine;
 use probescope_kernel as kernel;
 use probescope_lang as lang;
@@ -34,6 +34,7 @@ use crate::model::latency::Thresholds;
 
 pub mod failures;
 pub mod follow;
+pub mod ftrace;
 pub mod latency;
 mod outlet;
 pub mod replay;
@@ -61,6 +62,9 @@ pub enum TracerError {
     /// Measuring latency.
     #[error(transparent)]
     Latency(#[from] Box<latency::LatencyError>),
+    /// The kernel's own tracing.
+    #[error(transparent)]
+    Ftrace(#[from] Box<ftrace::FtraceError>),
     /// What was found could not be written.
     #[error("cannot write output: {0}")]
     Write(#[from] io::Error),

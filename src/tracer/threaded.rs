@@ -15,7 +15,7 @@ use super::{Begun, Control, Left, Refusal, Running, Started, TraceInfo, TracerEr
 /// What a thread has of its tracer.
 pub struct Inside<O> {
     /// Told once: what the trace is, or why there is none.
-    pub tell: SyncSender<Result<Box<TraceInfo>, LatencyError>>,
+    pub tell: SyncSender<Result<Box<TraceInfo>, TracerError>>,
     /// Orders; closed when the thread is to end.
     pub orders: Receiver<O>,
     /// Set when it has ended by itself.
@@ -39,7 +39,7 @@ pub fn start<O: Send + 'static>(
         .map_err(|error| Box::<Refusal>::from(TracerError::Write(error)))?;
     let info = match told.recv() {
         Ok(Ok(info)) => *info,
-        Ok(Err(error)) => return Err(TracerError::Latency(Box::new(error)).into()),
+        Ok(Err(error)) => return Err(error.into()),
         Err(_) => {
             let error = LatencyError::Options("the measuring thread ended at once".to_owned());
             return Err(TracerError::Latency(Box::new(error)).into());

@@ -186,6 +186,11 @@ fn files_of_the_system_may_be_any_bytes() {
 }
 
 #[test]
+fn traces_of_the_kernel_may_be_any_bytes() {
+    replay("trace_data", targets::trace_data, &[]);
+}
+
+#[test]
 fn recordings_may_be_any_bytes() {
     replay("recording", targets::recording, &[]);
 }

@@ -33,7 +33,7 @@ fn thin(kernel: &str, filter: &str) -> Option<&'static str> {
 }
 
 /// Run when `PROBESCOPE_LATENCY_IN_GUESTS` is set: what emulated processors measure of themselves differs from run to run.
-const MEASURED: (&str, &str) = ("latency", "injected:: left:: monitored:: stops:: tracers:: waits::");
+const MEASURED: (&str, &str) = ("latency", "ftrace:: injected:: left:: monitored:: stops:: tracers:: waits::");
 
 /// Run where the filter names it (`6.12/witness`): what this kernel says of loads with known answers.
 const WITNESSED: (&str, &str) = ("witness", "witness/");

@@ -14,7 +14,7 @@ use probescope::tracer::latency::tracefs::available;
 use super::{kernel, text};
 
 /// Settings by the file that has them.
-type State = BTreeMap<PathBuf, String>;
+pub type State = BTreeMap<PathBuf, String>;
 
 fn keep(state: &mut State, path: PathBuf) {
     let mut bytes = vec![0; 4096];
@@ -38,10 +38,26 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// All that a measurement may change in the system.
-fn state(kernel: &Kernel) -> State {
+pub fn state(kernel: &Kernel) -> State {
     let mut state = State::new();
     if let Ok(tracefs) = kernel.tracefs() {
-        for name in ["current_tracer", "tracing_thresh", "tracing_on", "tracing_cpumask", "set_event", "trace_clock"] {
+        for name in [
+            "current_tracer",
+            "tracing_thresh",
+            "tracing_on",
+            "tracing_cpumask",
+            "set_event",
+            "set_event_pid",
+            "set_event_notrace_pid",
+            "set_ftrace_filter",
+            "set_ftrace_notrace",
+            "set_ftrace_pid",
+            "set_graph_function",
+            "max_graph_depth",
+            "trace_clock",
+            "dynamic_events",
+            "trace_options",
+        ] {
             keep(&mut state, tracefs.join(name));
         }
         for folder in ["osnoise", "hwlat_detector"] {
@@ -71,7 +87,7 @@ fn state(kernel: &Kernel) -> State {
 }
 
 /// What differs.
-fn changes(before: &State, after: &State) -> Vec<String> {
+pub fn changes(before: &State, after: &State) -> Vec<String> {
     let paths = before.keys().chain(after.keys()).collect::<std::collections::BTreeSet<_>>();
     let told = |path: &&PathBuf| format!("{}: {:?} -> {:?}", path.display(), before.get(*path), after.get(*path));
     paths.iter().filter(|path| before.get(**path) != after.get(**path)).map(told).collect()
@@ -83,7 +99,7 @@ fn start(words: &str) -> Child {
 }
 
 /// Once the measurement has changed something; it has a minute for that.
-fn await_change(kernel: &Kernel, before: &State, child: &mut Child) {
+pub fn await_change(kernel: &Kernel, before: &State, child: &mut Child) {
     let end = Instant::now() + Duration::from_secs(60);
     while changes(before, &state(kernel)).is_empty() {
         if let Some(status) = child.try_wait().unwrap() {

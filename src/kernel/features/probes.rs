@@ -123,7 +123,7 @@ impl Evidence<'_> {
                 Err(Absence::new(
                     feature.name(),
                     reason,
-                    "`perf record -e user_events:NAME` reads them; use usdt probes",
+                    "`probescope ftrace events -e user_events:NAME` reads them; scripts use usdt probes",
                 ))
             }
             Feature::UserEvents => Err(self.unset(feature, "USER_EVENTS", "use usdt probes")),

@@ -20,7 +20,7 @@ use crate::lang::source::Span;
 use crate::model::latency::{MeterInfo, Thresholds};
 use crate::store::{Payload, TraceInfo, TraceKind};
 use crate::tracer::threaded::{self, Inside};
-use crate::tracer::{Begun, Control, Finding, Outlet, Refusal, Tracer};
+use crate::tracer::{Begun, Control, Finding, Outlet, Refusal, Tracer, TracerError};
 
 /// How often a measurement is asked for what is new.
 const POLL: Duration = Duration::from_millis(20);
@@ -143,11 +143,11 @@ struct Measuring {
 }
 
 impl Measuring {
-    fn run(self, options: Options, tell: &SyncSender<Result<Box<TraceInfo>, LatencyError>>) {
+    fn run(self, options: Options, tell: &SyncSender<Result<Box<TraceInfo>, TracerError>>) {
         let (mut measurement, backend) = match begin(&self.kernel, &options) {
             Ok(begun) => begun,
             Err(error) => {
-                let _ = tell.send(Err(error));
+                let _ = tell.send(Err(Box::new(error).into()));
                 return;
             }
         };

@@ -47,7 +47,7 @@ fn run(kernel: &Arc<Kernel>, options: Options, outlet: &Outlet, inside: &Inside<
     let mut watch = match Watch::start(kernel, options) {
         Ok(watch) => watch,
         Err(error) => {
-            let _ = inside.tell.send(Err(error));
+            let _ = inside.tell.send(Err(Box::new(error).into()));
             return;
         }
     };
