@@ -294,6 +294,7 @@ fn trace(
         reports_maps: true,
         stopping: headless.stopping(),
         ends_with: options.pid,
+        as_peer: true,
     };
     signals::watch(headless.remote())?;
     let settings = Settings::plain(OutputFormat::Text, output.is_terminal(), true);

@@ -95,6 +95,7 @@ pub struct StreamFace {
     buffer: Vec<u8>,
     output: Box<dyn Write + Send>,
     told: losses::Told,
+    account: losses::Account,
     /// Reports that were lost, all in all.
     events_lost: u64,
     /// What a latency meter has measured.
@@ -117,7 +118,20 @@ impl StreamFace {
         let stamp = settings.times.then(|| Stamp::new(settings.format));
         let buffer = Vec::with_capacity(2 * PIECE);
         let told = losses::Told::default();
-        Self { settings, source, printer, stamp, buffer, output, told, events_lost: 0, measured: None, watched: None }
+        let account = losses::Account::default();
+        Self {
+            settings,
+            source,
+            printer,
+            stamp,
+            buffer,
+            output,
+            told,
+            account,
+            events_lost: 0,
+            measured: None,
+            watched: None,
+        }
     }
 
     fn write_out(&mut self) -> io::Result<()> {
@@ -336,7 +350,7 @@ impl Face for StreamFace {
             Report::Attached(probes) => self.attached(probes)?,
             Report::Detaching(points) => self.detaching(points),
             Report::Failure { cause, helper, code, span } => self.failure(cause, (helper, code), span)?,
-            Report::Lost { cause, count, span, .. } => self.lost(cause, count, span),
+            Report::Lost { cause, count, site, span } => self.lost(cause, count, site, span),
             Report::Stats(stats) => {
                 self.printer.counted(stats);
                 return Ok(());
@@ -361,6 +375,7 @@ impl Face for StreamFace {
 
 impl Drop for StreamFace {
     fn drop(&mut self) {
+        self.account();
         let _ = self.write_out();
         self.tell_rest();
     }

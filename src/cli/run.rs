@@ -429,6 +429,7 @@ impl Runner<'_> {
             reports_maps: purpose == Purpose::Trace,
             stopping,
             ends_with: None,
+            as_peer: self.like_bpftrace,
         };
         ScriptTracer::new(compiled.clone(), run)
     }

@@ -137,6 +137,7 @@ fn trace(
         reports_maps: false,
         stopping: headless.stopping(),
         ends_with: args.pid,
+        as_peer: false,
     };
     let mut face = Teller {
         args,

@@ -28,9 +28,12 @@ mod iter;
 mod kernel;
 mod leader;
 mod perf;
+mod steps;
 mod trampolines;
 mod user;
 
+use steps::LeftOut;
+pub use steps::Steps;
 pub(super) use trampolines::end as trampoline_end;
 
 /// What attaching needs to know of the machine and the command line.
@@ -48,6 +51,8 @@ pub struct Place {
     pub everybody: bool,
     /// Attach points that are not counted, as bpftrace attaches them by another one's link.
     pub shared: u32,
+    /// Many functions of the kernel are attached in steps, within a budget.
+    pub steps: Option<Steps>,
 }
 
 impl Place {
@@ -56,7 +61,15 @@ impl Place {
     pub fn new(kernel: &Kernel, pid: Option<u32>) -> Self {
         let Roots { sys, proc, .. } = kernel.roots().clone();
         let everybody = pid.is_some_and(|pid| matches!(process::left(&proc, pid), Left::Others(_)));
-        Self { sys, proc, online_cpus: kernel.online_cpus().as_slice().to_vec(), pid, everybody, shared: 0 }
+        Self {
+            sys,
+            proc,
+            online_cpus: kernel.online_cpus().as_slice().to_vec(),
+            pid,
+            everybody,
+            shared: 0,
+            steps: None,
+        }
     }
 
     /// Counts a program's attach points as bpftrace does on this kernel.
@@ -171,6 +184,8 @@ pub struct Links {
     pub attached: Vec<Attached>,
     /// What is not, in a script whose `missing_probes` forgives it.
     pub refused: Vec<Unattached>,
+    /// Functions that were left out to keep a budget.
+    left_out: LeftOut,
 }
 
 /// Attaches the programs of user probes to all processes: those that they stand for by now see nothing any more.
@@ -272,7 +287,16 @@ fn attach_program(
     let loaded = loaded.get(&*spec.name).ok_or_else(missing)?;
     listen();
     let forgiving = program.config.missing_probes != MissingProbes::Error;
-    let job = Job { loaded, spec, probe, place, index, forgiving, refused: RefCell::default() };
+    let job = Job {
+        loaded,
+        spec,
+        probe,
+        place,
+        index,
+        forgiving,
+        refused: RefCell::default(),
+        left_out: RefCell::new(std::mem::take(&mut all.left_out)),
+    };
     let result = match spec.kind {
         ProgramKind::TestRun => Ok(()),
         ProgramKind::Tracepoint => kernel::tracepoints(&job, links),
@@ -295,6 +319,7 @@ fn attach_program(
         reason: refusal.reason,
         span: probe.head,
     };
+    all.left_out = job.left_out.take();
     if let Err(refusal) = result.or_else(|refusal| job.forgive(refusal)) {
         let Unattached { probe, reason, span } = named(refusal);
         return Err(EngineError::Attach { probe, reason, span });
@@ -313,6 +338,7 @@ struct Job<'a> {
     /// What can't be attached is told of, and the script goes on.
     forgiving: bool,
     refused: RefCell<Vec<Refusal>>,
+    left_out: RefCell<LeftOut>,
 }
 
 impl Job<'_> {

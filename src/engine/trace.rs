@@ -92,7 +92,12 @@ impl Trace {
         if trace.exiting() {
             trace.spared = trace.attachable();
         } else {
+            // What fires while it is still being attached in steps is counted, and does nothing else.
+            if options.place.steps.is_some() {
+                trace.turn_all_off();
+            }
             trace.attach(&options.place)?;
+            trace.set_budget(options.budget);
         }
         if trace.refused.is_empty() {
             trace.shared = options.place.shared;

@@ -148,6 +148,13 @@ pub enum LossCause {
     Throttled,
     /// A loop had more iterations than this kernel allows where it stands: it was ended.
     LoopCut,
+    /// Rows of a map have a text in their key that was cut: different texts may be one row.
+    KeyCut,
+    /// Rows of a map have a stack in their key that was cut at the most frames that are kept: different stacks may be one
+    /// row.
+    StackCut,
+    /// Places of a pattern that could not be attached.
+    LeftOut,
 }
 
 impl LossCause {
@@ -161,6 +168,8 @@ impl LossCause {
             | Self::DivideByZero
             | Self::OutOfBounds
             | Self::HelperFailed
+            | Self::KeyCut
+            | Self::StackCut
             | Self::KeyAbsent => true,
             Self::RingFull
             | Self::MapFull
@@ -170,8 +179,43 @@ impl LossCause {
             | Self::HistoryTrimmed
             | Self::Braked
             | Self::Throttled
+            | Self::LeftOut
             | Self::LoopCut => false,
         }
+    }
+
+    /// Whether results lack something because of it, or may be wrong, and nothing among them shows where: the run's exit
+    /// code is 3 then. A value that could not be read is 0 or empty in its place, a text that was cut ends in dots, and a
+    /// sample says what part it is.
+    #[must_use]
+    pub const fn is_partial(self) -> bool {
+        match self {
+            Self::RingFull
+            | Self::MapFull
+            | Self::KeyRefused
+            | Self::Nested
+            | Self::Stack
+            | Self::KretprobeMissed
+            | Self::Braked
+            | Self::LoopCut
+            | Self::KeyCut
+            | Self::StackCut
+            | Self::LeftOut => true,
+            Self::ReadFailed
+            | Self::Truncated
+            | Self::DivideByZero
+            | Self::OutOfBounds
+            | Self::HistoryTrimmed
+            | Self::HelperFailed
+            | Self::KeyAbsent
+            | Self::Throttled => false,
+        }
+    }
+
+    /// Whether results of bpftrace and DTrace lack something by it, too: under their names the exit code stays theirs.
+    #[must_use]
+    pub const fn is_own(self) -> bool {
+        matches!(self, Self::Braked | Self::LoopCut)
     }
 
     /// In words, for people.
@@ -194,6 +238,9 @@ impl LossCause {
             Self::Braked => "probe turned off by the brake",
             Self::Throttled => "throttled to keep the budget",
             Self::LoopCut => "loop ended at the most iterations that this kernel allows there",
+            Self::KeyCut => "text in a key was cut: different ones may be one row",
+            Self::StackCut => "stack in a key was cut at the most frames that are kept",
+            Self::LeftOut => "place of a pattern could not be attached",
         }
     }
 }

@@ -10,7 +10,7 @@ use std::io::Write as _;
 
 use crate::model::render::{self, MapOptions, exact};
 use crate::model::snapshot::{MapKind, MapSnapshot};
-use crate::model::stats::PartialMap;
+use crate::model::stats::{LossCause, PartialMap};
 use crate::model::value::{Summary, Value};
 
 /// `{"type": KIND, "data": TEXT}`.
@@ -46,6 +46,39 @@ pub fn lost(events: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(
         format!("{{\"type\": \"lost_events\", \"count\": {events}, \"data\": {{\"events\": {events}}}}}\n").as_bytes(),
     );
+}
+
+/// What was lost at one place of the script.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost<'a> {
+    /// Why.
+    pub cause: LossCause,
+    /// Which probe or map.
+    pub site: &'a str,
+    /// Where it stands.
+    pub place: Place<'a>,
+    /// How many.
+    pub count: u64,
+}
+
+/// `{"type": "losses", "data": [...]}`: all that was lost, by cause and place, in the words of every face. `partial` is
+/// whether results lack something because of it, so that the exit code is 3. Nothing where nothing was lost.
+pub fn losses(losses: &[Lost<'_>], out: &mut Vec<u8>) {
+    if losses.is_empty() {
+        return;
+    }
+    open("losses", out);
+    out.push(b'[');
+    for (i, loss) in losses.iter().enumerate() {
+        out.extend_from_slice(if i > 0 { b", {\"cause\": " } else { b"{\"cause\": " });
+        string(loss.cause.words().as_bytes(), out);
+        let _ = write!(out, ", \"count\": {}, \"partial\": {}, \"site\": ", loss.count, loss.cause.is_partial());
+        string(loss.site.as_bytes(), out);
+        out.extend_from_slice(b", \"filename\": ");
+        string(loss.place.file.as_bytes(), out);
+        let _ = write!(out, ", \"line\": {}, \"col\": {}}}", loss.place.line, loss.place.column);
+    }
+    out.extend_from_slice(b"]}\n");
 }
 
 /// A place in the script, as messages carry it.

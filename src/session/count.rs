@@ -72,6 +72,7 @@ fn counted(kernel: &Arc<Kernel>, pid: Option<u32>, heads: &[String]) -> Result<C
         reports_maps: true,
         stopping: Arc::default(),
         ends_with: None,
+        as_peer: false,
     };
     let mut counts = Counts { fired: vec![0; heads.len()], throttled: 0 };
     Headless::default().run(ScriptTracer::new(compiled, run), &mut counts).map_err(|error| error.to_string())?;

@@ -8,6 +8,7 @@ use crate::codegen;
 use crate::kernel::Kernel;
 use crate::kernel::target::{Sent, TargetFacts};
 use crate::lang;
+use crate::lang::codes::check::LEFT_OUT;
 use crate::lang::diagnostic::has_errors;
 use crate::lang::front::{AbsentParameters, Checked, FrontOptions, Purpose};
 use crate::lang::source::SourceText;
@@ -161,6 +162,7 @@ fn generate_for(
                 instructions: artifact.programs.iter().map(|p| p.instructions).sum(),
                 programs: artifact.programs.len() as u32,
                 maps: artifact.maps.len() as u32,
+                left_out: diagnostics.iter().any(|d| d.code == LEFT_OUT),
             };
             let output = Compiled { program: Arc::new(checked.program), artifact: Arc::new(artifact), figures };
             Compilation { diagnostics, output: Some(output) }

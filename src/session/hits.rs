@@ -55,6 +55,7 @@ pub fn count(probes: &[Arc<str>], span: Duration, kernel: &Arc<Kernel>) -> Resul
         reports_maps: true,
         stopping: headless.stopping(),
         ends_with: None,
+        as_peer: false,
     };
     let mut counts = Counts(vec![0; probes.len()]);
     headless.run(ScriptTracer::new(compiled, run), &mut counts)?;

@@ -133,12 +133,15 @@ pub const fn cause_code(cause: LossCause) -> u8 {
         LossCause::Braked => 13,
         LossCause::Throttled => 14,
         LossCause::LoopCut => 15,
+        LossCause::KeyCut => 16,
+        LossCause::StackCut => 17,
+        LossCause::LeftOut => 18,
     }
 }
 
 /// The cause of a number.
 pub fn cause_of(code: u64) -> Option<LossCause> {
-    const CAUSES: [LossCause; 16] = [
+    const CAUSES: [LossCause; 19] = [
         LossCause::RingFull,
         LossCause::MapFull,
         LossCause::ReadFailed,
@@ -155,6 +158,9 @@ pub fn cause_of(code: u64) -> Option<LossCause> {
         LossCause::Braked,
         LossCause::Throttled,
         LossCause::LoopCut,
+        LossCause::KeyCut,
+        LossCause::StackCut,
+        LossCause::LeftOut,
     ];
     CAUSES.get(usize::try_from(code).ok()?).copied()
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::report::{Face, Report};
 use super::{Begun, Control, Left, Outlet, Refusal, Running, Sample, Started, TraceInfo, Tracer, TracerError, Wait};
+use crate::engine::attach::Steps;
 use crate::engine::decode::Decoder;
 use crate::engine::detach::Detaching;
 use crate::engine::drain::{Batch, Sink};
@@ -55,6 +56,8 @@ pub struct ScriptRun {
     pub stopping: Arc<AtomicBool>,
     /// A process whose end ends the trace, although others are traced, too.
     pub ends_with: Option<u32>,
+    /// Run under bpftrace's or DTrace's name: what these lose, too, leaves the exit code as it is there.
+    pub as_peer: bool,
 }
 
 /// A compiled script.
@@ -86,13 +89,18 @@ impl ScriptTracer {
         let told = !self.run.attach_only && self.compiled.program.config.missing_probes != MissingProbes::Ignore;
         let unattached = if told { trace.refused().to_vec() } else { Vec::new() };
         let started = Started { probes: trace.attached(), unattached };
-        Ok((started, AttachedScript { trace, run: self.run, outlet }))
+        let left_out = self.compiled.figures.left_out;
+        Ok((started, AttachedScript { trace, left_out, run: self.run, outlet }))
     }
 
     fn load(&self, sink: Sink) -> Result<Trace, EngineError> {
         let (program, artifact) = (Arc::clone(&self.compiled.program), Arc::clone(&self.compiled.artifact));
         if !self.run.attach_only {
-            return Trace::start(program, artifact, &self.run.options, sink);
+            let mut options = self.run.options.clone();
+            let stopping = Arc::clone(&self.run.stopping);
+            let keeps_budget = artifact.budget.is_some();
+            options.place.steps = options.budget.filter(|_| keeps_budget).map(|budget| Steps { budget, stopping });
+            return Trace::start(program, artifact, &options, sink);
         }
         let mut trace = Trace::load(program, artifact, sink)?;
         trace.attach(&self.run.options.place)?;
@@ -113,6 +121,7 @@ impl Tracer for ScriptTracer {
 #[derive(Debug)]
 pub struct AttachedScript {
     trace: Trace,
+    left_out: bool,
     run: ScriptRun,
     outlet: Outlet,
 }
@@ -121,13 +130,15 @@ impl AttachedScript {
     /// On the thread that takes its records.
     #[must_use]
     pub fn run(self) -> RunningScript {
-        let ScriptRun { options, names, child, attach_only, reports_maps, stopping, ends_with, .. } = self.run;
+        let ScriptRun { options, names, child, attach_only, reports_maps, stopping, ends_with, as_peer, .. } = self.run;
         let decoder = Decoder::new(Arc::clone(self.trace.program()), names.names());
         RunningScript {
             watched: Watched::new(&options.place, ends_with),
             reporter: Reporter::new(decoder).stopped_by(stopping),
             attach_only,
             reports_maps,
+            as_peer,
+            left_out: self.left_out,
             losses: LossTeller::default(),
             partial: PartialTeller::default(),
             budget: BudgetKeeper::new(options.budget),
@@ -161,6 +172,9 @@ fn sink(drains: bool, outlet: Outlet) -> Sink {
 pub struct RunningScript {
     attach_only: bool,
     reports_maps: bool,
+    as_peer: bool,
+    /// Something was left out of what a pattern matches.
+    left_out: bool,
     /// The one process that is traced, or that the trace ends with.
     watched: Option<Watched>,
     reporter: Reporter,
@@ -190,8 +204,15 @@ impl RunningScript {
         &self.trace
     }
 
-    fn has_missed(&self) -> bool {
-        self.watched.as_ref().is_some_and(Watched::is_partial)
+    /// Whether results lack something, which is all that the exit code is decided by: a probe was turned off or detached,
+    /// something was lost, a process was followed with a gap, or a pattern's places were left out.
+    fn is_partial(&self) -> bool {
+        let asked_for_all = self.trace.program().config.missing_probes == MissingProbes::Error;
+        self.partial.is_partial()
+            || self.budget.is_partial()
+            || self.losses.is_partial(self.as_peer)
+            || self.watched.as_ref().is_some_and(Watched::is_partial)
+            || (self.left_out && asked_for_all && !self.as_peer)
     }
 
     /// Counters of now, and what is lost since the last time.
@@ -307,14 +328,16 @@ impl Running for RunningScript {
         self.count(true, face)?;
         if !self.attach_only {
             self.reporter.end(&self.trace, self.reports_maps, face)?;
+            self.losses.tell_cuts(self.reporter.cuts(), face)?;
+            if self.trace.program().config.missing_probes == MissingProbes::Error {
+                self.losses.tell_left_out(self.trace.refused(), face)?;
+            }
             self.budget.end(&self.trace, face)?;
         }
         face.flush()?;
         self.child.terminate();
         let code = self.reporter.exit_code().unwrap_or(0);
-        let partial =
-            self.partial.is_partial() || self.budget.is_partial() || self.losses.has_cut_loops() || self.has_missed();
-        Ok(if code == 0 && partial { PARTIAL_EXIT } else { code })
+        Ok(if code == 0 && self.is_partial() { PARTIAL_EXIT } else { code })
     }
 
     fn leave(self: Box<Self>) -> Left {

@@ -166,7 +166,7 @@ fn an_error_is_underlined_explained_and_mended_by_a_key() {
 fn a_refused_script_leaves_the_last_good_trace_on_the_screen() {
     let mut state = empty();
     press(&mut state, "BEGIN {}<c-s>");
-    let figures = Some(CompileFigures { compile_ns: 600_000, instructions: 12, programs: 1, maps: 0 });
+    let figures = Some(CompileFigures { compile_ns: 600_000, instructions: 12, programs: 1, maps: 0, left_out: false });
     let session = |u| Message::Session(u);
     update::receive(&mut state, session(Update::Compiled { trace: TraceId(1), diagnostics: vec![], figures }));
     update::receive(&mut state, session(Update::Attached { trace: TraceId(1), probes: 1, elapsed_ns: 9_000_000 }));

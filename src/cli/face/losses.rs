@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
+use std::sync::Arc;
 
 use super::{StreamFace, json_place};
 use crate::cli::excerpt;
-use crate::lang::source::Span;
+use crate::lang::source::{SourceText, Span};
 use crate::model::helper;
 use crate::model::stats::LossCause;
 use crate::model::words;
@@ -82,9 +83,43 @@ impl Wording {
     }
 }
 
+/// All that was lost, for one record at the end.
+#[derive(Debug, Default)]
+pub(super) struct Account(BTreeMap<(u32, u32, LossCause), (Arc<str>, u64)>);
+
+impl Account {
+    fn add(&mut self, (line, column): (u32, u32), cause: LossCause, site: &Arc<str>, count: u64) {
+        let (_, sum) = self.0.entry((line, column, cause)).or_insert_with(|| (Arc::clone(site), 0));
+        *sum = sum.saturating_add(count);
+    }
+
+    /// The record, where anything was lost.
+    pub(super) fn take(&mut self, source: &SourceText, out: &mut Vec<u8>) {
+        let losses: Vec<json::Lost<'_>> = self
+            .0
+            .iter()
+            .map(|((line, column, cause), (site, count))| json::Lost {
+                cause: *cause,
+                site,
+                place: json_place(source, *line, *column),
+                count: *count,
+            })
+            .collect();
+        json::losses(&losses, out);
+        self.0.clear();
+    }
+}
+
 impl StreamFace {
-    pub(super) fn lost(&mut self, cause: LossCause, count: u64, span: Span) {
-        if self.settings.sent.includes(cause) {
+    pub(super) fn lost(&mut self, cause: LossCause, count: u64, site: &Arc<str>, span: Span) {
+        let place = self.place(span);
+        self.account.add(place, cause, site, count);
+        let of_keys = matches!(cause, LossCause::KeyCut | LossCause::StackCut);
+        // What was left out was told when the rest was attached.
+        if self.settings.sent.includes(cause)
+            || cause == LossCause::LeftOut
+            || (of_keys && (self.settings.like_bpftrace || self.json()))
+        {
             return;
         }
         if cause == LossCause::RingFull {
@@ -98,7 +133,15 @@ impl StreamFace {
             cause,
             LossCause::ReadFailed | LossCause::Truncated | LossCause::HelperFailed | LossCause::KeyAbsent
         );
-        if (unimportant && !self.settings.keen) || !self.settings.warnings {
+        if !self.settings.warnings {
+            return;
+        }
+        if unimportant && !self.settings.keen {
+            // One line at the end: the value in its place is 0 or empty. A text that was cut ends in dots.
+            if cause == LossCause::ReadFailed && self.tells_in_own_words() {
+                let (line, column) = place;
+                self.told.0.entry((line, column, cause.words())).or_default().untold += count;
+            }
             return;
         }
         match Wording::of_count(cause).filter(|_| self.settings.like_bpftrace || self.json()) {
@@ -108,7 +151,7 @@ impl StreamFace {
                 stdio::say(format_args!("Lost {count} events"));
             }
             None => {
-                let (line, column) = self.place(span);
+                let (line, column) = place;
                 let place = (line, column, cause.words());
                 let lost = self.told.0.entry(place).or_default();
                 lost.untold += count;
@@ -117,6 +160,17 @@ impl StreamFace {
                     self.warn(place, lost);
                 }
             }
+        }
+    }
+
+    fn tells_in_own_words(&self) -> bool {
+        !self.settings.like_bpftrace && !self.settings.quiet && !self.json()
+    }
+
+    /// Adds the record of all that was lost.
+    pub(super) fn account(&mut self) {
+        if self.json() && !self.settings.like_bpftrace {
+            self.account.take(&self.source, &mut self.buffer);
         }
     }
 
@@ -174,7 +228,7 @@ impl StreamFace {
 }
 
 /// The system's words for what a helper returned.
-fn error_text(code: i32) -> std::sync::Arc<str> {
+fn error_text(code: i32) -> Arc<str> {
     words::error_text(u64::from(code.unsigned_abs()))
 }
 

@@ -80,7 +80,8 @@ pub fn follow(
             continue;
         };
         let mut all = Links::default();
-        let job = Job { loaded, spec, probe, place, index, forgiving: false, refused: std::cell::RefCell::default() };
+        let (forgiving, own, left_out) = (false, std::cell::RefCell::default(), std::cell::RefCell::default());
+        let job = Job { loaded, spec, probe, place, index, forgiving, refused: own, left_out };
         let timers = dead.iter().any(|link| link.program == index);
         if let Err(refusal) = perf::events_of(&job, &came, timers, &mut all.attached) {
             refused = Some(refusal.reason);

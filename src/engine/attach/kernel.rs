@@ -4,7 +4,7 @@ use std::os::fd::AsRawFd as _;
 
 use libbpf_rs::{KprobeMultiOpts, PerfEventOpts, RawTracepointOpts, TracepointCategory, TracepointOpts};
 
-use super::{Attached, Held, Job, Refusal};
+use super::{Attached, Held, Job, Refusal, steps};
 use crate::codegen::artifact::ProgramKind;
 use crate::engine::sys::{bpf, perf};
 use crate::model::target::Target;
@@ -202,7 +202,10 @@ fn linked(job: &Job<'_>, targets: &[(usize, &Target)], links: &mut Vec<Attached>
             })
         })
     };
-    super::halves(job, targets, links, &link, &alone)
+    match &job.place.steps {
+        Some(steps) if targets.len() > steps::FEW => steps::attach(job, steps, targets, links, (&link, &alone)),
+        _ => super::halves(job, targets, links, &link, &alone),
+    }
 }
 
 fn one_link(job: &Job<'_>, targets: &[(usize, &Target)]) -> libbpf_rs::Result<libbpf_rs::Link> {

@@ -122,6 +122,8 @@ codes! {
         "A number added to a text takes that many bytes off its front, and here none are left.";
     DOUBTFUL_PROBE = 428, "a function that the kernel lets nobody trace, by its own list",
         "The kernel lists the functions that it can be traced at (available_filter_functions), and this one is not among them: its name is misspelt, the compiler has put its code into its callers (inlined), or the kernel keeps tracers out (notrace). The warning stands beside the error of a probe that was refused, or alone where --unsafe takes the name at its word.";
+    LEFT_OUT = 429, "what a pattern of functions leaves out",
+        "Uprobes can't be at every instruction: the kernel refuses some, and takes others, most of AVX, for what they are not. A function that begins so is probed behind them, where its arguments are still in their places. Where there is no such place, a pattern leaves it out: results are of the other functions, and the exit code is 3. `missing_probes` set to warn or ignore says that this is meant.";
     NEVER_WRITTEN = 408, "a map that is only read",
         "Nothing in the script writes this map, so it is always empty.";
 }

@@ -203,6 +203,7 @@ impl Starter<'_> {
             reports_maps: false,
             stopping: Arc::default(),
             ends_with: None,
+            as_peer: false,
         };
         ScriptTracer::new(compiled, run)
     }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::thread::JoinHandle;
 
-use crate::codegen::artifact::{BUDGET_PERIOD_NS, ProgramKind};
+use crate::codegen::artifact::BUDGET_PERIOD_NS;
 use crate::engine::Trace;
 use crate::engine::detach::Released;
+use crate::engine::dispatch::Cost;
 use crate::lang::codes::run::{OVER_BUDGET, THROTTLED};
 use crate::lang::diagnostic::{Code, Diagnostic};
 use crate::lang::source::Span;
@@ -66,16 +67,6 @@ struct Costs {
     throttled: u64,
 }
 
-/// What the programs of a probe have cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cost {
-    runs: u64,
-    /// In the programs, measured by the kernel, ns.
-    programs_ns: u64,
-    /// On the kernel's way to them, by guess, also at the firings that it skipped, ns.
-    dispatch_ns: u64,
-}
-
 impl Costs {
     /// What part of the CPUs' time each probe took since then, percent; the largest first.
     fn shares_since(&self, last: &Self, trace: &Trace) -> Vec<(u32, f64)> {
@@ -85,48 +76,13 @@ impl Costs {
         let spent: Vec<(u32, Cost)> = self.probes.iter().map(since).collect();
         let mut all = Cost::default();
         spent.iter().for_each(|(_, cost)| all.add(*cost));
-        let slowness = slowness(all);
+        let slowness = all.slowness();
         let mut shares: Vec<(u32, f64)> =
             spent.iter().map(|(probe, cost)| (*probe, cost.ns(slowness) / elapsed * 100.0)).collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         shares
     }
 }
-
-impl Cost {
-    fn since(self, before: Self) -> Self {
-        Self {
-            runs: self.runs.saturating_sub(before.runs),
-            programs_ns: self.programs_ns.saturating_sub(before.programs_ns),
-            dispatch_ns: self.dispatch_ns.saturating_sub(before.dispatch_ns),
-        }
-    }
-
-    fn add(&mut self, other: Self) {
-        self.runs = self.runs.saturating_add(other.runs);
-        self.programs_ns = self.programs_ns.saturating_add(other.programs_ns);
-        self.dispatch_ns = self.dispatch_ns.saturating_add(other.dispatch_ns);
-    }
-
-    fn ns(self, slowness: f64) -> f64 {
-        let programs_ns = self.programs_ns.saturating_sub(self.runs.saturating_mul(CLOCK_NS));
-        programs_ns as f64 + self.dispatch_ns as f64 * slowness
-    }
-}
-
-/// How much longer everything takes here than where the guesses of dispatch are from, by what a throttled firing takes:
-/// an emulated CPU needs microseconds for one. A busy CPU, and the measuring, make some of it on an ordinary one.
-fn slowness(all: Cost) -> f64 {
-    let slow = all.programs_ns as f64 / all.runs.max(1) as f64 / THROTTLED_RUN_NS;
-    if slow < SLOW { 1.0 } else { slow }
-}
-
-/// What a throttled firing takes by the kernel's statistics on an ordinary CPU, most of it their own, ns.
-const THROTTLED_RUN_NS: f64 = 40.0;
-/// A CPU that takes so many times as long is a slow one.
-const SLOW: f64 = 10.0;
-/// What of each run's time is that of the clock that measures it, ns: an empty program reads 35.
-const CLOCK_NS: u64 = 25;
 
 impl BudgetKeeper {
     /// For a trace with a budget.
@@ -339,40 +295,7 @@ fn costs(trace: &Trace, stats: &TraceStats) -> BTreeMap<u32, Cost> {
     let mut costs: BTreeMap<u32, Cost> = BTreeMap::new();
     for (spec, stats) in trace.artifact().programs.iter().zip(&stats.probes) {
         let (Some(runs), Some(programs_ns)) = (stats.runs, stats.run_time_ns) else { continue };
-        let dispatch_ns = runs.saturating_add(stats.misses).saturating_mul(dispatch_ns(spec.kind));
-        costs.entry(spec.probe).or_default().add(Cost { runs, programs_ns, dispatch_ns });
+        costs.entry(spec.probe).or_default().add(Cost::of(spec.kind, runs, programs_ns, stats.misses));
     }
     costs
-}
-
-/// What is taken for the kernel's own way to a program at a firing, ns: the kernel's statistics count the program alone.
-/// Nobody measured these here. They are the order of size of each mechanism, low rather than high, so that a probe is
-/// not detached for a cost that it may not have.
-const fn dispatch_ns(kind: ProgramKind) -> u64 {
-    match kind {
-        ProgramKind::TestRun | ProgramKind::Iter => 0,
-        ProgramKind::RawTracepoint | ProgramKind::SyscallDispatch => 5,
-        ProgramKind::Fentry | ProgramKind::Fexit | ProgramKind::FentryMulti | ProgramKind::FexitMulti => 10,
-        ProgramKind::Tracepoint | ProgramKind::KprobeMulti | ProgramKind::KprobeSession => 50,
-        ProgramKind::Kprobe => 100,
-        ProgramKind::PerfEvent => 200,
-        ProgramKind::Uprobe | ProgramKind::UprobeMulti => 800,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slow_cpu_pays_more_for_dispatch() {
-        let cost = |programs_ns| Cost { runs: 1000, programs_ns, dispatch_ns: 150_000 };
-        let is = |cost, wanted: f64| (slowness(cost) - wanted).abs() < 1e-9;
-        assert!(is(cost(40_000), 1.0));
-        assert!(is(cost(90_000), 1.0), "what is busy is not slow");
-        assert!(is(cost(4_000_000), 100.0));
-        assert!(is(Cost::default(), 1.0));
-        assert!((cost(0).ns(100.0) - 15_000_000.0).abs() < 1.0);
-        assert!((cost(65_000).ns(1.0) - 190_000.0).abs() < 1.0, "the clock's own time is no cost of the program");
-    }
 }

@@ -139,6 +139,8 @@ pub struct CompileFigures {
     pub programs: u32,
     /// Maps.
     pub maps: u32,
+    /// Something was left out of what a pattern matches.
+    pub left_out: bool,
 }
 
 #[cfg(test)]

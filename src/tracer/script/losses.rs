@@ -2,10 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
+use crate::engine::attach::Unattached;
 use crate::lang::source::Span;
+use crate::lang::typed::Program;
+use crate::model::snapshot::{MapRow, MapSnapshot};
 use crate::model::stats::{Loss, LossCause, TraceStats};
+use crate::model::value::Value;
 use crate::tracer::report::{Face, Report};
+
+/// Most frames of a stack that are kept, as the kernel's own limit is (`kernel.perf_event_max_stack`).
+const MOST_FRAMES: usize = 127;
 
 /// Remembers what was told.
 #[derive(Debug, Default)]
@@ -27,9 +35,34 @@ impl LossTeller {
         Ok(())
     }
 
-    /// Whether loops were ended that had more to do.
-    pub fn has_cut_loops(&self) -> bool {
-        self.told.keys().any(|(cause, _)| *cause == LossCause::LoopCut)
+    /// Reports what the keys of printed maps have lost, which the programs don't count.
+    pub fn tell_cuts(&mut self, cuts: &Cuts, face: &mut dyn Face) -> io::Result<()> {
+        for ((cause, map), (count, span)) in &cuts.rows {
+            let span = *span;
+            self.told.insert((*cause, (span.start, span.end)), *count);
+            face.report(&Report::Lost { cause: *cause, count: *count, site: map, span })?;
+        }
+        Ok(())
+    }
+
+    /// Reports places of patterns that could not be attached.
+    pub fn tell_left_out(&mut self, refused: &[Unattached], face: &mut dyn Face) -> io::Result<()> {
+        for probe in refused {
+            let span = probe.span;
+            *self.told.entry((LossCause::LeftOut, (span.start, span.end))).or_default() += 1;
+            face.report(&Report::Lost {
+                cause: LossCause::LeftOut,
+                count: 1,
+                site: &probe.probe.as_str().into(),
+                span,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether results lack something, or may be wrong. Under a peer's name what that loses, too, is as there.
+    pub fn is_partial(&self, as_peer: bool) -> bool {
+        self.told.iter().any(|((cause, _), count)| *count > 0 && cause.is_partial() && (cause.is_own() || !as_peer))
     }
 
     /// What grew, added up by cause and place: a wildcard's probes share their place in the script.
@@ -51,6 +84,47 @@ impl LossTeller {
             }
         }
         grown
+    }
+}
+
+/// Rows of maps whose keys were cut, as far as maps were printed.
+#[derive(Debug, Default)]
+pub struct Cuts {
+    rows: BTreeMap<(LossCause, Arc<str>), (u64, Span)>,
+}
+
+impl Cuts {
+    /// Looks at what is printed of a map.
+    pub fn look(&mut self, snapshot: &MapSnapshot, program: &Program) {
+        if !snapshot.keyed {
+            return;
+        }
+        let cut = |cause: LossCause| {
+            let is = |row: &&MapRow| row.key.iter().any(|value| is_cut(value, cause, program));
+            snapshot.rows.iter().filter(is).count() as u64
+        };
+        let span = program.maps.iter().find(|m| m.name == snapshot.name).map_or_else(Span::default, |m| m.span);
+        for cause in [LossCause::KeyCut, LossCause::StackCut] {
+            let count = cut(cause);
+            if count > 0 {
+                let most = self.rows.entry((cause, Arc::clone(&snapshot.name))).or_insert((0, span));
+                most.0 = most.0.max(count);
+            }
+        }
+    }
+}
+
+fn is_cut(value: &Value, cause: LossCause, program: &Program) -> bool {
+    match value {
+        Value::Str(text) if cause == LossCause::KeyCut => {
+            let (most, trailer) = (program.config.max_strlen as usize, &program.config.str_trunc_trailer);
+            text.len() == most + trailer.len() && text.ends_with(trailer.as_bytes())
+        }
+        Value::Stack(stack) if cause == LossCause::StackCut => {
+            stack.frames.iter().filter(|frame| !frame.inlined).count() >= MOST_FRAMES
+        }
+        Value::Tuple(values) => values.iter().any(|value| is_cut(value, cause, program)),
+        _ => false,
     }
 }
 

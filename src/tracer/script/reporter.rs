@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use super::losses::Cuts;
 use super::records::{Context, Records};
 use crate::engine::decode::{Decoder, Failure, Header};
 use crate::engine::drain::Batch;
@@ -44,6 +45,8 @@ pub struct Reporter {
     not_printed: Option<(u64, Span)>,
     /// Maps that were cleared when they were printed, before the record that says so.
     taken: Vec<MapId>,
+    /// What the keys of printed maps have lost.
+    cuts: Cuts,
     /// Of a D program.
     records: Records,
 }
@@ -57,6 +60,7 @@ impl Reporter {
             decoder,
             program,
             values: Vec::new(),
+            cuts: Cuts::default(),
             exit: None,
             stopping: Arc::default(),
             left_out: None,
@@ -132,6 +136,7 @@ impl Reporter {
                 let key = record.get(offset..).unwrap_or(&[]);
                 let snapshot = trace.read_entry(*map, key, &mut self.decoder)?;
                 let options = self.options(0, 0);
+                self.cuts.look(&snapshot, &self.program);
                 face.report(&Report::Map { snapshot: &snapshot, options })?;
             }
             ActionKind::Clear(map) => self.clear(*map, trace)?,
@@ -314,6 +319,7 @@ impl Reporter {
                 snapshot.rows.push(MapRow { key: Vec::new(), value });
             }
         }
+        self.cuts.look(&snapshot, &self.program);
         face.report(&Report::Map { snapshot: &snapshot, options })?;
         Ok(())
     }
@@ -339,12 +345,19 @@ impl Reporter {
         let wanted = maps && self.program.config.print_maps_on_exit;
         let maps = if wanted { trace.read_maps(&mut self.decoder)? } else { Vec::new() };
         let options = self.options(0, 0);
+        maps.iter().for_each(|map| self.cuts.look(map, &self.program));
         face.report(&Report::End { maps: &maps, options })?;
         Ok(())
     }
 
     fn options(&mut self, top: u64, div: u64) -> MapOptions {
         MapOptions { top, div, clock: self.decoder.names().clocks().chart() }
+    }
+
+    /// What the keys of printed maps have lost.
+    #[must_use]
+    pub const fn cuts(&self) -> &Cuts {
+        &self.cuts
     }
 
     /// The decoder, for reading maps.

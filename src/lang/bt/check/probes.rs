@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::lang::bt::ast;
-use crate::lang::codes::check::{DOUBTFUL_PROBE, DUPLICATE, MISSING_PROBE, NO_PROBES, NO_SUCH_PROBE, TOO_MANY_PROBES};
+use crate::lang::codes::check::{
+    DOUBTFUL_PROBE, DUPLICATE, LEFT_OUT, MISSING_PROBE, NO_PROBES, NO_SUCH_PROBE, TOO_MANY_PROBES,
+};
 use crate::lang::diagnostic::Diagnostic;
 use crate::lang::facts::programs::run_in;
 use crate::lang::facts::table::TypeTable;
@@ -220,7 +222,7 @@ fn warn_left_out(c: &mut Checker<'_>, point: &ast::Name) {
         return;
     }
     if let Some(left_out) = c.types.facts.left_out(&point.text) {
-        c.warn(MISSING_PROBE, point.span, left_out, None);
+        c.warn(LEFT_OUT, point.span, left_out, None);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::checker::Checker;
 use super::site::{MOST_ARGUMENTS, SiteKind, arguments_of};
 use super::{functions, other_calls, tracepoints};
-use crate::lang::codes::check::MISSING_PROBE;
+use crate::lang::codes::check::LEFT_OUT;
 use crate::lang::codes::d as tags;
 use crate::lang::d::ast::ProbeSpec;
 use crate::lang::d::patterns::{chosen, fits, widened};
@@ -126,7 +126,7 @@ pub fn expand(c: &mut Checker<'_>, spec: &ProbeSpec) -> Vec<Found> {
     if let Some(left_out) =
         functions::left_out(c.facts, (provider, module, function, name)).filter(|_| !found.is_empty())
     {
-        c.warn(MISSING_PROBE, spec.span, left_out);
+        c.warn(LEFT_OUT, spec.span, left_out);
     }
     if found.is_empty() {
         functions::of_any_process(c.facts, (provider, module, function, name), &mut found);
