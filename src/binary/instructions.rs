@@ -3,6 +3,7 @@
 //!
 //! Of x86-64 lengths are decoded, by the opcode maps of the Intel manual (volume 2, appendix A), and a few opcodes.
 
+pub mod stack;
 pub mod uprobe;
 
 /// Longest x86 instruction, bytes.

@@ -22,6 +22,7 @@ pub mod budget;
 mod cost;
 pub mod decode;
 pub mod detach;
+pub mod dispatch;
 pub mod drain;
 mod error;
 mod files;

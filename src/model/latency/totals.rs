@@ -40,6 +40,25 @@ pub struct Totals {
     last_ns: u64,
 }
 
+/// Most sources that are told apart on a CPU, and how many of them stay when there are more: names of threads have no end.
+const MOST_SOURCES: usize = 1024;
+const KEPT_SOURCES: usize = 512;
+/// What stands for those with the least time, of each class.
+const OTHERS: &str = "others";
+
+/// Adds a source to those that are known.
+fn add_source(sources: &mut Vec<SourceStat>, source: &SourceStat) {
+    match sources.iter_mut().find(|s| s.class == source.class && s.name == source.name) {
+        Some(known) => {
+            known.count = known.count.saturating_add(source.count);
+            known.net_ns = known.net_ns.saturating_add(source.net_ns);
+            known.max_ns = known.max_ns.max(source.max_ns);
+            known.lengths.add(&source.lengths);
+        }
+        None => sources.push(source.clone()),
+    }
+}
+
 impl Totals {
     /// Adds a sample.
     pub fn add(&mut self, sample: &CpuSample) {
@@ -66,17 +85,14 @@ impl Totals {
             cpu.passive.add(passive);
         }
         for source in &sample.sources {
-            match cpu.sources.iter_mut().find(|s| s.class == source.class && s.name == source.name) {
-                Some(known) => {
-                    known.count = known.count.saturating_add(source.count);
-                    known.net_ns = known.net_ns.saturating_add(source.net_ns);
-                    known.max_ns = known.max_ns.max(source.max_ns);
-                    known.lengths.add(&source.lengths);
-                }
-                None => cpu.sources.push(source.clone()),
-            }
+            add_source(&mut cpu.sources, source);
         }
         cpu.sources.sort_by(|a, b| (b.net_ns, &a.name).cmp(&(a.net_ns, &b.name)));
+        if cpu.sources.len() > MOST_SOURCES {
+            for source in cpu.sources.split_off(KEPT_SOURCES) {
+                add_source(&mut cpu.sources, &SourceStat { name: OTHERS.to_owned(), ..source });
+            }
+        }
     }
 
     /// What spinning threads saw, by CPU.
@@ -116,5 +132,20 @@ mod tests {
         [sample(0, 1000), sample(1, 1000), sample(0, 1100), sample(1, 1100)].iter().for_each(|s| totals.add(s));
         assert_eq!(totals.cost.runs, 20);
         assert_eq!(totals.cpus[&1].measured_ns, 200);
+    }
+    #[test]
+    fn names_without_end_are_told_together() {
+        let mut totals = Totals::default();
+        for number in 0..3000_u64 {
+            let lengths = super::super::Distribution::default();
+            let name = format!("thread {number}");
+            let class = NoiseClass::Thread;
+            let source = SourceStat { class, name, count: 1, net_ns: number, max_ns: number, lengths };
+            totals.add(&CpuSample { cpu: 0, sources: vec![source], ..CpuSample::default() });
+        }
+        let sources = &totals.cpus[&0].sources;
+        assert!(sources.len() <= MOST_SOURCES);
+        assert_eq!(sources.iter().map(|s| s.count).sum::<u64>(), 3000, "none is lost");
+        assert!(totals.exact_source(0, NoiseClass::Thread, OTHERS).is_some());
     }
 }

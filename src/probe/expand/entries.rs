@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::{ExpandError, ExpandOptions, Expander, user};
 use crate::binary::elf::Binary;
+use crate::binary::instructions::stack;
 use crate::binary::places::FunctionSymbol;
 use crate::binary::{indirect, instructions};
 use crate::kernel::{Absence, Kernel};
@@ -58,6 +59,8 @@ impl Expander<'_> {
             "Go moves the stacks of running functions, and does not know the address that a return probe puts there"
         } else if covering.as_ref().is_some_and(twice) {
             "it returns a second time, to the address that a return probe put on the stack"
+        } else if covering.is_some_and(|f| f.size > 0 && stack::switches(&short_code(binary, f))) {
+            "it goes on on another stack, and keeps the address that a return probe put on this one"
         } else {
             return Ok([].into());
         };
@@ -75,6 +78,13 @@ impl Expander<'_> {
             hint: format!("probe its entry: `uprobe:{}:{name}`", file.path.display()),
         })
     }
+}
+
+/// Code that is read of a function to see whether it switches stacks, bytes: those that do are short.
+const MOST_SWITCH: u64 = 4096;
+
+fn short_code(binary: &Binary, function: &FunctionSymbol) -> Vec<u8> {
+    binary.bytes(function.address, function.size.min(MOST_SWITCH)).unwrap_or_default()
 }
 
 /// Why a function of a binary can't be probed, where that is known without trying.
