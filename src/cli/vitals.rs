@@ -100,6 +100,7 @@ fn trace(
         reports_maps: false,
         stopping: headless.stopping(),
         ends_with: None,
+        as_peer: false,
     };
     let mut teller = Teller::new(args, kernel.online_cpus().len() as usize, absent(compiled), headless.remote());
     let tracer = ScriptTracer::new(compiled.clone(), run);
