@@ -15,7 +15,6 @@ use crate::disk::{self, Readers};
 use crate::learn::{Done, Language, Lesson, grade};
 use crate::stdio;
 
-use preflight::Ways;
 use say::Say;
 use shelf::Shelf;
 use trial::{End, Trial};
@@ -159,8 +158,7 @@ fn check(args: &Args, lesson: &Lesson, shelf: &Shelf, world: &World, say: Say) -
     let file = args.file.as_ref().unwrap_or(&own);
     let file =
         std::fs::canonicalize(file).map_err(|source| CliError::Read { path: file.display().to_string(), source })?;
-    let ways = preflight::Preflight::new(super::kernel::running(world)).ways(lesson);
-    let recorded = recorded(args, &ways).map_err(|why| CliError::Refused(say.not_here(why)))?;
+    let recorded = recorded(args, lesson, world).map_err(|why| CliError::Refused(say.not_here(&why)))?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let trial = Trial { lesson, file: &file, seed, world };
     let ran = if recorded { trial.on_recording() } else { trial.live() }?;
@@ -173,7 +171,9 @@ fn check(args: &Args, lesson: &Lesson, shelf: &Shelf, world: &World, say: Say) -
         let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         progress.done.entry(lesson.name.clone()).or_insert(Done { at, recorded });
         keep(shelf, &progress);
-        let next = shelf.lessons.iter().find(|other| !progress.done.contains_key(&other.name));
+        let open = |other: &&Lesson| !progress.done.contains_key(&other.name);
+        let after = shelf.lessons.iter().skip_while(|other| other.name != lesson.name);
+        let next = after.chain(&shelf.lessons).find(open);
         out.push_str(&say.passed(next));
     }
     stdio::out().write_all(out.as_bytes()).map_err(CliError::stdout)?;
@@ -181,12 +181,16 @@ fn check(args: &Args, lesson: &Lesson, shelf: &Shelf, world: &World, say: Say) -
 }
 
 /// Whether a script is to run on the recording, or why it can't run at all.
-fn recorded<'a>(args: &Args, ways: &'a Ways) -> Result<bool, &'a str> {
-    match &ways.live {
-        Ok(()) if !(args.recorded && ways.recorded) => Ok(false),
-        _ if ways.recorded => Ok(true),
-        Err(why) => Err(why),
+fn recorded(args: &Args, lesson: &Lesson, world: &World) -> Result<bool, String> {
+    let has_recording = preflight::has_recording(lesson);
+    if args.recorded && has_recording {
+        // The kernel need not be asked: another's work in tracefs may keep it waiting.
+        return Ok(true);
+    }
+    match preflight::Preflight::new(super::kernel::running(world)).ways(lesson).live {
         Ok(()) => Ok(false),
+        Err(_) if has_recording => Ok(true),
+        Err(why) => Err(why),
     }
 }
 

@@ -112,6 +112,8 @@ pub const BUNDLED: &[Bundled] = &[
     lesson!("41-loops"),
     lesson!("42-d", "d"),
     lesson!("43-full-maps"),
+    lesson!("44-kprobes"),
+    lesson!("45-kretprobes"),
     lesson!("46-the-hunt"),
 ];
 
@@ -121,6 +123,7 @@ pub const RECORDINGS: &[Recorded] = &[
     recorded!("dns"),
     recorded!("errors"),
     recorded!("faults"),
+    recorded!("files-kernel"),
     recorded!("files"),
     recorded!("leak"),
     recorded!("locks"),

@@ -186,7 +186,10 @@ fn scripts_that_mean_no_good_end_and_are_told_of_kindly() {
         ("begin { system(\"reboot\"); }", "run without functions that change the machine"),
         ("tracepoint:syscalls:sys_enter_fsync { pritnf(\"x\"); }", "cannot run as it is"),
         ("tracepoint:syscalls:sys_enter_fsync { while (1) { @n++; } }", "loop without an end"),
-        ("begin { for ($i : 0..8000000) { printf(\"a line that is printed much too often %d\\n\", $i); } }", "32 MiB"),
+        (
+            "begin { for ($i : 0..100000) { printf(\"a line that is printed much too often %d\\n\", $i); } }",
+            "printed more than is looked at",
+        ),
         ("begin { exit(); }", "left nothing"),
     ] {
         let (said, passed) = check(script);

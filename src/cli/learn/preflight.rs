@@ -24,6 +24,11 @@ pub(super) struct Preflight {
     may_trace: bool,
 }
 
+/// Whether the program has the recording that a lesson names.
+pub(super) fn has_recording(lesson: &Lesson) -> bool {
+    lesson.recording.as_deref().is_some_and(|name| learn::recording(name).is_some())
+}
+
 impl Preflight {
     /// Looks at the process's rights.
     pub fn new(kernel: Arc<Kernel>) -> Self {
@@ -34,8 +39,7 @@ impl Preflight {
 
     /// How a lesson can be done here.
     pub fn ways(&self, lesson: &Lesson) -> Ways {
-        let recorded = lesson.recording.as_deref().is_some_and(|name| learn::recording(name).is_some());
-        Ways { live: self.live(lesson), recorded }
+        Ways { live: self.live(lesson), recorded: has_recording(lesson) }
     }
 
     fn live(&self, lesson: &Lesson) -> Result<(), String> {

@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cli::{CliError, World};
 use crate::disk::{self, Readers};
-use crate::learn::{self, Evidence, Lesson, Truth};
+use crate::learn::{self, Evidence, Form, Lesson, Truth};
 use crate::regular;
 
 /// Most of what a script prints, and of what is said about it, in bytes.
@@ -93,7 +93,11 @@ impl Trial<'_> {
             self.lesson.load, self.seed, self.lesson.limit_s
         );
         let mut command = self.command(&folder);
-        command.args(["run", "-q", "-f", "json", "-c", &load]).arg(self.file).arg(own_path());
+        command.args(["run", "-q", "-f", "json", "-c", &load]).arg(self.file);
+        if self.lesson.form == Form::Bt {
+            // D refuses what a program does not use.
+            command.arg(own_path());
+        }
         let (end, output, messages) = self.collected(command)?;
         let truth = regular::text(&folder.0.join("truth.json"), LONGEST_TRUTH).ok();
         Ok(ran(end, &output, messages, truth.as_deref().and_then(Truth::parse)))
