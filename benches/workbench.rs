@@ -21,12 +21,13 @@ use probescope::model::stats::TraceStats;
 use probescope::model::value::Value;
 use probescope::session::update::Update;
 use probescope::store::{ActionInfo, ActionKind, ChunkBuilder, Column, ColumnKind, Entry, Payload, TraceId, TraceInfo};
+use probescope::tui::base::theme::Theme;
+use probescope::tui::data::document::File;
+use probescope::tui::data::effect::Message;
 use probescope::tui::demo::scenes;
-use probescope::tui::draw::draw;
-use probescope::tui::effect::Message;
-use probescope::tui::state::{File, State};
-use probescope::tui::theme::Theme;
-use probescope::tui::update;
+use probescope::tui::desk::draw::draw;
+use probescope::tui::desk::state::State;
+use probescope::tui::desk::update;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

@@ -19,8 +19,8 @@ use crate::disk::{self, Readers};
 use crate::lang::bt::wrong_setting;
 use crate::model::budget::Limit;
 use crate::stdio;
-use crate::tui::keys;
-use crate::tui::keys::remap::{Remap, check, parse_key, remap, scope_names, written};
+use crate::tui::desk::keys;
+use crate::tui::desk::keys::remap::{Remap, check, parse_key, remap, scope_names, written};
 
 /// Largest file that is read, bytes.
 const LARGEST: u64 = 1 << 20;
@@ -397,7 +397,7 @@ fn listed_keys() -> String {
     let mut out = String::new();
     for scope in scope_names() {
         let mut bindings = keys::all().filter(|b| b.scope.name() == scope).peekable();
-        let Some(title) = bindings.peek().map(|b| b.scope.title()) else { continue };
+        let Some(title) = bindings.peek().map(|b| keys::title(b.scope)) else { continue };
         out.push_str(&format!("\n# {title}.\n[keys.{scope}]\n"));
         for binding in bindings {
             let keys: Vec<String> = binding.keys.iter().map(|key| toml_text(&written(*key))).collect();

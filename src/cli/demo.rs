@@ -10,7 +10,7 @@ use super::{CliError, World, workbench};
 use crate::disk::{self, Readers};
 use crate::stdio;
 use crate::store::file::Recording;
-use crate::tui::replay::Opened;
+use crate::tui::desk::replay::Opened;
 
 /// Play a recorded trace of a real problem, without any rights and without tracing.
 ///

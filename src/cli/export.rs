@@ -11,10 +11,11 @@ use crate::disk::{self, Readers};
 use crate::output::export::{Form, Source};
 use crate::stdio;
 use crate::store::{History as _, TraceInfo, TraceKind};
+use crate::tui::base::theme::Theme;
 use crate::tui::cast;
-use crate::tui::replay::Opened;
-use crate::tui::state::{File, State};
-use crate::tui::theme::Theme;
+use crate::tui::data::document::File;
+use crate::tui::desk::replay::Opened;
+use crate::tui::desk::state::State;
 
 /// Write what a recording holds in the form of another program.
 ///
@@ -138,7 +139,7 @@ pub fn run(args: &Args, world: &World) -> Result<ExitCode, CliError> {
     } else {
         let mut state = State::new("", File::default(), Theme::embedded(), args.size);
         let opened = Opened { recording: recording.into(), damage: damage.clone(), about: None, play: true };
-        crate::tui::replay::open(&mut state, opened);
+        crate::tui::desk::replay::open(&mut state, opened);
         cast::played(state, &args.file.display().to_string()).into_bytes()
     };
     match &args.output {

@@ -21,7 +21,7 @@ use crate::store::{History as _, TraceId, TraceInfo, TraceKind};
 use crate::tracer::replay::{Faces, replay};
 use crate::tracer::report::Face;
 use crate::tracer::rerun::Rerun;
-use crate::tui::replay::Opened;
+use crate::tui::desk::replay::Opened;
 
 /// Open a recording in the workbench, or print what it holds as `run` printed it.
 ///

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::script::ScriptArgs;
-use super::tracing::{self, Tracing};
+use super::tracing;
+use super::tracing::Tracing;
 use super::{CliError, World, config};
 use crate::kernel::Kernel;
 use crate::lang::diagnostic::Severity;
@@ -19,20 +20,23 @@ use crate::stdio;
 use crate::store::file::RecordingInfo;
 use crate::tracer::script::compilation::Given;
 use crate::tracer::script::info;
-use crate::tui::catalogue::Catalogue;
-use crate::tui::files::{Latest, saved_scripts};
-use crate::tui::journal::LogFile;
-use crate::tui::panes::editor::vi;
-use crate::tui::panes::latency::baseline::Baselines;
-use crate::tui::recording::Recording;
-use crate::tui::recovery::{self, keep};
-use crate::tui::replay::{self, Opened};
+use crate::tui::base::text::counted;
+use crate::tui::data::baseline::Baselines;
+use crate::tui::data::files::{Latest, saved_scripts};
+use crate::tui::data::journal::LogFile;
+use crate::tui::data::used::Used;
+use crate::tui::data::vi;
+use crate::tui::desk::replay;
+use crate::tui::desk::replay::Opened;
+use crate::tui::desk::state::State;
+use crate::tui::layers::reader::Reader;
+use crate::tui::run::catalogue::Catalogue;
+use crate::tui::run::recording::Recording;
+use crate::tui::run::recovery;
+use crate::tui::run::recovery::keep;
+use crate::tui::run::screen::restore;
+use crate::tui::run::terminal::Terminal;
 use crate::tui::run::{Ending, Faults, Services, run as open};
-use crate::tui::screen::restore;
-use crate::tui::state::{Layer, Reader, State};
-use crate::tui::terminal::Terminal;
-use crate::tui::text::counted;
-use crate::tui::used::Used;
 
 mod folders;
 mod opened;
@@ -168,7 +172,7 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     state.document.given = args.given(&state.document.source());
     state.mouse = !args.no_mouse && world.config.workbench.mouse != Some(false);
     if args.vi || world.config.workbench.vi == Some(true) {
-        vi::turn(&mut state);
+        vi::turn(&mut state.data.vi);
     }
     state.home.clone_from(&world.home);
     state.budget = args.budget(world);
@@ -274,7 +278,7 @@ fn tell_of_configuration(state: &mut State, wrong: impl Iterator<Item = String>)
         wrong.flat_map(|w| w.lines().map(str::to_owned).chain([String::new()]).collect::<Vec<_>>()).collect();
     if !lines.is_empty() {
         let title = "Not used of the configuration".into();
-        state.layers.push(Layer::Reader(Reader { title, lines, top: 0, wrap: true }));
+        state.open(Reader { title, lines, top: 0, wrap: true });
     }
 }
 

@@ -7,11 +7,11 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::json;
 
-use super::draw::draw;
-use super::effect::Message;
-use super::state::State;
-use super::update;
 use crate::store::History as _;
+use crate::tui::data::effect::Message;
+use crate::tui::desk::draw::draw;
+use crate::tui::desk::state::State;
+use crate::tui::desk::update;
 
 /// Least time between two frames, ns.
 const STEP_NS: u64 = 100_000_000;

@@ -8,14 +8,17 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, App, Edit, Events, Go};
-use super::draw::draw;
-use super::effect::{Detail, Effect, Found, Message};
 use super::panes::{events, maps, probes};
-use super::state::{File, Layer, State};
-use super::theme::Theme;
-use super::{svg, update};
 use crate::session::update::Update;
+use crate::tui::base::action::{Action, App, Edit, Events, Go};
+use crate::tui::base::svg;
+use crate::tui::base::theme::Theme;
+use crate::tui::data::document::File;
+use crate::tui::data::effect::{Detail, Effect, Found, Message};
+use crate::tui::desk::draw::draw;
+use crate::tui::desk::state::State;
+use crate::tui::desk::update;
+use crate::tui::layers::browser::Browser;
 
 mod arranged;
 mod graphs;
@@ -153,7 +156,7 @@ pub fn scenes() -> Vec<Scene> {
         let mut state = running();
         let title = format!("probescope: theme {}", theme.name);
         let name = format!("theme-{}", theme.name);
-        state.theme = theme;
+        state.data.theme = theme;
         scenes.push(Scene::new(&name, &title, state));
     }
     scenes
@@ -244,9 +247,8 @@ fn describe(state: &mut State, asked: &[Effect], known: &[Detail]) {
 fn absent() -> State {
     let mut state = browsing("openat");
     let details: Vec<Detail> = recording().iter().filter_map(|r| r.browsed.clone()).flat_map(|b| b.details).collect();
-    let to = |state: &State| match state.layers.last() {
-        Some(Layer::Browser(b)) => b.hit().is_some_and(|h| h.absent.is_some()),
-        _ => true,
+    let to = |state: &State| {
+        state.layer::<Browser>().is_none_or(|browser| browser.hit().is_some_and(|hit| hit.absent.is_some()))
     };
     for _ in 0..details.len().max(40) {
         if to(&state) {

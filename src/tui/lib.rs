@@ -1,9 +1,9 @@
-//! The face with a screen.
+//! The face with a screen, in floors; a floor imports only from those above it in this list.
 //!
-//! [`state::State`] holds everything that is shown; [`keys`] turns key presses into
-//! [`action::Action`]s; [`update`] applies actions and messages to the state and returns
-//! [`effect::Effect`]s; [`draw`] paints the state and changes nothing; [`run`] owns the
-//! terminal and carries the effects out.
+//! [`base`]: actions, keys, themes, text, paint. [`data`]: what panes read, and what is asked of the outside.
+//! [`pane`]: what a pane and a layer are, and what they may ask for. [`widgets`]: what panes are put together from.
+//! [`panes`] and [`layers`]: a folder each, none knows another. [`desk`]: the state, the registry of panes, and how asks
+//! change the state. [`run`]: the terminal, and effects carried out.
 #![deny(unsafe_code)]
 #![cfg_attr(
     test,
@@ -24,50 +24,13 @@ use probescope_session as session;
 use probescope_store as store;
 use probescope_tracer as tracer;
 
-pub mod action;
+pub mod base;
 pub mod cast;
-pub mod catalogue;
-pub mod columns;
-pub mod command;
+pub mod data;
 pub mod demo;
-pub mod discard;
-pub mod document;
-pub mod draw;
-pub mod effect;
-pub mod export;
-pub mod files;
-pub mod finder;
-pub mod input;
-pub mod inspector;
-pub mod intents;
-pub mod journal;
-mod keyboard;
-pub mod keys;
-pub mod kind;
-pub mod layout;
-pub mod layouts;
-pub mod mouse;
-pub mod own;
-pub mod paint;
-pub mod palette;
+pub mod desk;
+pub mod layers;
+pub mod pane;
 pub mod panes;
-pub mod presets;
-pub mod recording;
-pub mod recovery;
-pub mod replay;
-pub mod rerun;
 pub mod run;
-pub mod screen;
-pub mod state;
-pub mod svg;
-pub mod syntax;
-pub mod terminal;
-pub mod text;
-pub mod theme;
-pub mod time;
-mod tmtheme;
-pub mod trace;
-pub mod update;
-pub mod used;
-mod watch;
-pub mod workspace;
+pub mod widgets;

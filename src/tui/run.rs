@@ -1,8 +1,18 @@
 //! The loop: input, signals, messages and frames; and the effects carried out.
 
+pub mod catalogue;
 mod effects;
+pub mod finder;
+pub mod inspector;
+mod keyboard;
 mod outside;
+pub mod recording;
+pub mod recovery;
+pub mod rerun;
+pub mod screen;
 mod signals;
+pub mod terminal;
+mod watch;
 mod watchdog;
 
 use std::io;
@@ -15,27 +25,28 @@ use crossterm::event::Event;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::draw::draw;
-use super::effect::{Effect, Message};
-use super::files::Latest;
-use super::finder::{Finder, Question};
-use super::inspector::{Answer, Inspector};
-use super::journal::LogFile;
-use super::keyboard::Input;
-use super::layouts::Folders;
-use super::recording::Recording;
-use super::recovery::RecoveryFolder;
-use super::rerun::Reruns;
-use super::screen::Screen;
-use super::state::State;
-use super::terminal::{Terminal, painted};
-use super::watch::Watched;
-use super::{finder, keys, mouse, update};
 use crate::kernel::Kernel;
 use crate::model::words::grouped;
 use crate::session::SessionHandle;
 use crate::session::update::Update;
 use crate::thread::{self, Rights};
+use crate::tui::base::mouse;
+use crate::tui::data::effect::{Effect, Message};
+use crate::tui::data::files::Latest;
+use crate::tui::data::journal::LogFile;
+use crate::tui::desk::draw::draw;
+use crate::tui::desk::layouts::Folders;
+use crate::tui::desk::state::State;
+use crate::tui::desk::{keys, update};
+use crate::tui::run::finder::{Finder, Question};
+use crate::tui::run::inspector::{Answer, Inspector};
+use crate::tui::run::keyboard::Input;
+use crate::tui::run::recording::Recording;
+use crate::tui::run::recovery::RecoveryFolder;
+use crate::tui::run::rerun::Reruns;
+use crate::tui::run::screen::Screen;
+use crate::tui::run::terminal::{Terminal, painted};
+use crate::tui::run::watch::Watched;
 use outside::Outside;
 use signals::Signals;
 use watchdog::Heard;
@@ -287,7 +298,7 @@ impl Workbench {
     fn signalled(&mut self, number: i32) -> io::Result<()> {
         match number {
             libc::SIGTSTP => {
-                super::screen::restore();
+                screen::restore();
                 // As the default action would do; the shell that continues it gets SIGCONT told of.
                 let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
             }

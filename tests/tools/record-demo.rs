@@ -23,10 +23,10 @@ use probescope::session::front::{self, FrontSettings};
 use probescope::session::update::{ScriptId, TraceId, Update};
 use probescope::session::{Session, SessionHandle, SessionOptions};
 use probescope::store::{Chunk, History as _, Payload, Row, Store};
-use probescope::tui::catalogue::Catalogue;
 use probescope::tui::demo::told::{Line, Lines, Origin, Told};
 use probescope::tui::demo::{Browsed, Recorded, packed, unpacked};
-use probescope::tui::finder::Finder as _;
+use probescope::tui::run::catalogue::Catalogue;
+use probescope::tui::run::finder::Finder as _;
 
 /// Maps and counters are kept this often.
 const EVERY_NS: u64 = 1_000_000_000;

@@ -11,12 +11,12 @@ use probescope::model::snapshot::{MapKind, MapRow, MapSnapshot};
 use probescope::model::value::{Frame, Stack, Value};
 use probescope::session::update::{TraceId, Update};
 use probescope::store::{ActionInfo, ActionKind, ChunkBuilder, Column, ColumnKind, Entry, Payload, TraceInfo};
-use probescope::tui::catalogue::Catalogue;
-use probescope::tui::effect::{Detail, Field, Found, Hit, Message};
-use probescope::tui::finder::Finder as _;
+use probescope::tui::data::effect::{Detail, Field, Found, Hit, Message};
+use probescope::tui::desk::state::State;
+use probescope::tui::desk::update;
 use probescope::tui::panes::flame;
-use probescope::tui::state::State;
-use probescope::tui::update;
+use probescope::tui::run::catalogue::Catalogue;
+use probescope::tui::run::finder::Finder as _;
 
 use crate::pressing::{empty, press, rows, screen, shown};
 use crate::tmux::PATIENCE;

@@ -1,15 +1,17 @@
 //! The panes as the user arranges them: by keys and by mouse, on every size of screen, and as files.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use probescope::tui::action::{Action, App, Mouse, Side, Window};
+use probescope::tui::base::action::{Action, App, Mouse, Side, Window};
+use probescope::tui::base::kind::Kind;
+use probescope::tui::base::tree::Axis;
+use probescope::tui::data::effect::{Effect, Message};
 use probescope::tui::demo::scenes;
-use probescope::tui::draw::draw;
-use probescope::tui::effect::{Effect, Message};
-use probescope::tui::layout::tree::Axis;
-use probescope::tui::layout::{self, file};
-use probescope::tui::panes::{Kind, editor, events, maps, probes};
-use probescope::tui::state::State;
-use probescope::tui::{keys, update};
+use probescope::tui::desk::draw::draw;
+use probescope::tui::desk::layout;
+use probescope::tui::desk::layout::file;
+use probescope::tui::desk::state::State;
+use probescope::tui::desk::{keys, update};
+use probescope::tui::panes::{editor, events, maps, probes};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};

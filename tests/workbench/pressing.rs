@@ -1,13 +1,15 @@
 //! A workbench without a terminal: keys in, state and cells out.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use probescope::tui::action::{Action, Mouse};
-use probescope::tui::draw::draw;
-use probescope::tui::effect::{Detail, Effect, Found, Hit};
-use probescope::tui::panes::{Kind, events};
-use probescope::tui::state::{File, State};
-use probescope::tui::theme::Theme;
-use probescope::tui::{keys, update};
+use probescope::tui::base::action::{Action, Mouse};
+use probescope::tui::base::kind::Kind;
+use probescope::tui::base::theme::Theme;
+use probescope::tui::data::document::File;
+use probescope::tui::data::effect::{Detail, Effect, Found, Hit};
+use probescope::tui::desk::draw::draw;
+use probescope::tui::desk::state::State;
+use probescope::tui::desk::{keys, update};
+use probescope::tui::panes::events;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 

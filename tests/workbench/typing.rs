@@ -4,11 +4,13 @@ use probescope::lang::diagnostic::{Code, Diagnostic, Severity};
 use probescope::lang::service::{Completion, CompletionKind};
 use probescope::lang::source::Span;
 use probescope::session::update::{CompileFigures, Ending, TraceId, Update};
-use probescope::tui::effect::{Detail, Effect, Field, Found, Hit, Message};
+use probescope::tui::base::theme::Slot;
+use probescope::tui::data::effect::{Detail, Effect, Field, Found, Hit, Message};
+use probescope::tui::desk::state::State;
+use probescope::tui::desk::update;
+use probescope::tui::layers::browser::Browser;
+use probescope::tui::layers::help::Help;
 use probescope::tui::panes::{editor, events, maps, probes, system};
-use probescope::tui::state::{Layer, State};
-use probescope::tui::theme::Slot;
-use probescope::tui::update;
 use ratatui::style::Modifier;
 
 use crate::pressing::{empty, focus, openat, press, rows, screen, shown};
@@ -43,10 +45,7 @@ fn the_best_probe_is_selected_while_the_catalogue_grows_unless_another_was_chose
         let hit = |n: &&str| Hit { name: (*n).into(), ..Hit::default() };
         Message::Found(Found { generation, hits: names.iter().map(hit).collect(), ..Found::default() })
     };
-    let selected = |state: &State| match state.layers.last() {
-        Some(Layer::Browser(browser)) => browser.hit().unwrap().name.to_string(),
-        _ => panic!("no browser"),
-    };
+    let selected = |state: &State| state.layer::<Browser>().unwrap().hit().unwrap().name.to_string();
     update::receive(&mut state, hits(&["kprobe:io_openat", "kprobe:openat"]));
     update::receive(&mut state, hits(&["tracepoint:openat", "kprobe:io_openat", "kprobe:openat"]));
     assert_eq!(selected(&state), "tracepoint:openat");
@@ -62,10 +61,7 @@ fn enter_means_what_is_typed_and_not_what_an_older_query_found() {
     let lead = |name: &str| Hit { name: name.into(), leads: true, ..Hit::default() };
     let absent = |name: &str| Hit { name: name.into(), absent: Some("not here".into()), ..Hit::default() };
     let hits = |state: &State, hits| Message::Found(Found { generation: state.search, hits, ..Found::default() });
-    let query = |state: &State| match state.layers.last() {
-        Some(Layer::Browser(browser)) => browser.input.text().to_owned(),
-        _ => panic!("no browser"),
-    };
+    let query = |state: &State| state.layer::<Browser>().unwrap().input.text().to_owned();
     let answer = hits(&state, vec![lead("uprobe:/bin/old:")]);
     update::receive(&mut state, answer);
     press(&mut state, "p<enter>");
@@ -307,7 +303,7 @@ fn every_pane_is_reached_and_left_by_keys() {
     press(&mut state, "z<esc>");
     assert!(!state.panes.is_zoomed() && focus(&state) == editor::KIND);
     press(&mut state, "<f1>");
-    assert!(matches!(state.layers.last(), Some(Layer::Help(0))));
+    assert_eq!(state.layer::<Help>().map(|help| help.top), Some(0));
     press(&mut state, "<esc><c-k>next theme<enter>");
     assert_eq!(&*state.theme.name, "light");
     press(&mut state, "<c-k>programs<enter>");
@@ -357,8 +353,8 @@ fn clauses_of_a_bundled_script_are_taken_into_another_one() {
 #[test]
 fn clauses_of_the_browser_are_limited_to_a_chosen_process() {
     use probescope::session::scopes::Scope;
-    use probescope::tui::effect::Effect;
-    use probescope::tui::inspector::{Inspect, Inspected};
+    use probescope::tui::data::effect::Effect;
+    use probescope::tui::data::inspect::{Inspect, Inspected};
     let mut state = empty();
     press(&mut state, "<f2>");
     let effects = press(&mut state, "<a-o>");

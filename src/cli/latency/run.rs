@@ -274,7 +274,7 @@ impl Run<'_> {
             crate::output::latency::rfc2822(seconds)
         };
         shapes::About {
-            command: std::env::args().collect::<Vec<_>>().join(" "),
+            command: words(std::env::args_os()),
             start_time: time(self.started),
             end_time: time(SystemTime::now()),
             return_code: if self.stopped { FAILED } else { 0 },
@@ -426,6 +426,23 @@ fn mhz(kernel: &Kernel) -> HashMap<u32, u64> {
     found
 }
 
+/// Words of a command as a line; what is no text in UTF-8 has a sign in its place.
+fn words(command: impl Iterator<Item = std::ffi::OsString>) -> String {
+    command.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
 fn comment(text: &str) -> String {
     text.lines().map(|line| format!("# {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt as _;
+
+    #[test]
+    fn a_command_that_is_no_text_is_told_all_the_same() {
+        let command = [OsString::from("latency"), OsString::from_vec(vec![b'a', 0xff])];
+        assert_eq!(super::words(command.into_iter()), "latency a\u{fffd}");
+    }
 }

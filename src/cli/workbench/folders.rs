@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::{World, config};
 use crate::lang::diagnostic::Severity;
-use crate::tui::layout::file;
-use crate::tui::layouts::{self, Folders};
-use crate::tui::recovery::RecoveryFolder;
-use crate::tui::state::State;
+use crate::tui::desk::layout::file;
+use crate::tui::desk::layouts;
+use crate::tui::desk::layouts::Folders;
+use crate::tui::desk::state::State;
+use crate::tui::run::recovery::RecoveryFolder;
 
 /// Where unsaved and unnamed scripts are kept.
 pub(in crate::cli) fn state_folder(world: &World) -> Option<PathBuf> {

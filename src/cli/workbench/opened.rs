@@ -7,8 +7,8 @@ use clap::CommandFactory as _;
 use crate::cli::{Cli, CliError};
 use crate::library::{self, Script};
 use crate::probe::suggest;
-use crate::tui::files::read;
-use crate::tui::state::File;
+use crate::tui::data::document::File;
+use crate::tui::data::files::read;
 
 /// A word that is no file and has neither folder nor ending.
 fn is_bare(word: &Path) -> bool {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Args;
 use crate::cli::{CliError, World, config};
-use crate::tui::terminal::Colours;
-use crate::tui::theme::{Theme, ThemeError};
+use crate::tui::base::theme::{Theme, ThemeError};
+use crate::tui::run::terminal::Colours;
 
 /// Files in the user's folder that are looked at.
 const MOST: usize = 256;

@@ -1,13 +1,14 @@
 //! Pictures of panes that the user has arranged.
 
-use super::super::action::{Action, App, Go, Side, Window};
-use super::super::effect::Message;
-use super::super::files::Opened;
-use super::super::layout::tree::Axis;
 use super::super::panes::{events, probes};
-use super::super::state::{File, State};
-use super::super::update;
 use super::{STACKS, after};
+use crate::tui::base::action::{Action, App, Go, Side, Window};
+use crate::tui::base::tree::Axis;
+use crate::tui::data::document::File;
+use crate::tui::data::effect::Message;
+use crate::tui::data::files::Opened;
+use crate::tui::desk::state::State;
+use crate::tui::desk::update;
 
 fn window(window: Window) -> Action {
     Action::App(App::Window(window))

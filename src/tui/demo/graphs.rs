@@ -1,13 +1,14 @@
 //! Pictures of flame graphs.
 
-use super::super::action::{Action, App, Go};
-use super::super::effect::Message;
-use super::super::panes::flame::{self, keys};
+use super::super::panes::flame;
+use super::super::panes::flame::keys;
 use super::super::panes::heat;
-use super::super::state::State;
-use super::super::theme::Theme;
-use super::super::update;
 use super::after;
+use crate::tui::base::action::{Action, App, Go};
+use crate::tui::base::theme::Theme;
+use crate::tui::data::effect::Message;
+use crate::tui::desk::state::State;
+use crate::tui::desk::update;
 
 /// Stacks as a flame graph, a frame chosen.
 pub fn flame(state: State) -> State {

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::super::action::{Action, App};
-use super::super::effect::Message;
-use super::super::inspector::Inspected;
-use super::super::panes::system::{self, keys};
-use super::super::state::State;
-use super::super::update;
+use super::super::panes::system;
+use super::super::panes::system::keys;
 use super::{after, sized, start};
 use crate::model::bpf::Inventory;
+use crate::tui::base::action::{Action, App};
+use crate::tui::data::effect::Message;
+use crate::tui::data::inspect::Inspected;
+use crate::tui::desk::state::State;
+use crate::tui::desk::update;
 
 /// `probescope programs --json` and `probescope maps --json`, a second apart.
 const READINGS: &str = include_str!("loaded.json");

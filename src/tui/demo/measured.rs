@@ -5,15 +5,16 @@ use std::io::Write as _;
 
 use rustix::fs::MemfdFlags;
 
-use super::super::action::{Action, App, Go};
 use super::super::panes::latency;
 use super::super::panes::latency::keys::Intent;
-use super::super::replay::{self, Opened};
-use super::super::state::State;
-use super::super::update::time;
 use super::{Scene, after, sized, start};
 use crate::store::History as _;
 use crate::store::file::Recording;
+use crate::tui::base::action::{Action, App, Go};
+use crate::tui::desk::replay;
+use crate::tui::desk::replay::Opened;
+use crate::tui::desk::state::State;
+use crate::tui::desk::update::time;
 
 /// `probescope latency timerlat -P o:0 -T 1000 -d 8s --on-threshold continue --record`, a busy loop on CPU 0 from the
 /// fourth second on.

@@ -3,28 +3,25 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::bars::pane_frame;
-use super::rows::{by, copy, page};
-use super::{Context, Kind, Pane, Registered, events};
 use crate::output::export::table::Table as Rows;
 use crate::session::update::{CommandLine, ScriptId};
-use crate::tui::action::{Action, Pick};
-use crate::tui::document::Document;
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::intents::intents;
-use crate::tui::keys::build::{bind, ch};
-use crate::tui::keys::{Binding, Scope};
-use crate::tui::layout;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::layout::tree::{Axis, Node, Part};
-use crate::tui::paint::{put, style_row};
-use crate::tui::state::State;
-use crate::tui::text::{fit, grouped, neutralise_line};
-use crate::tui::theme::Slot;
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::intents::intents;
+use crate::tui::base::key::{Binding, Scope, bind, ch};
+use crate::tui::base::kind::{self, Kind};
+use crate::tui::base::paint::{put, style_row};
+use crate::tui::base::text::{fit, grouped, neutralise_line};
+use crate::tui::base::theme::Slot;
+use crate::tui::base::tree::Axis;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::pane::{Context, Pane, Registered, Shown, Turn};
+use crate::tui::widgets::frame::pane_frame;
+use crate::tui::widgets::rows::{by, copy, page};
 
 /// The name of this kind.
-pub const KIND: Kind = Kind("command");
+pub const KIND: Kind = kind::COMMAND;
 
 intents! {
     /// What this pane alone can be asked for.
@@ -41,6 +38,7 @@ pub const PANE: Registered = Registered {
     by_default: false,
     commands: BINDINGS,
     make: |_| Box::new(CommandPane::default()),
+    follow: None,
 };
 
 static BINDINGS: &[Binding] =
@@ -55,29 +53,9 @@ pub struct CommandPane {
     pinned: Option<ScriptId>,
 }
 
-/// Opens one below the events, once a command has something to say and no pane shows it. The keys stay where they are.
-pub(crate) fn appear(state: &mut State) {
-    if state.panes.of_kind(KIND).is_some() {
-        return;
-    }
-    let beside = state.panes.of_kind(events::KIND).unwrap_or_else(|| state.panes.focus());
-    let Some(new) = layout::open(state, KIND) else { return };
-    let focus = state.panes.focus();
-    let tree = &mut state.panes.tree;
-    if let Some(split) = tree.split_of(beside)
-        && split.axis == Axis::Down
-        && split.parts.iter().all(|part| part.share.is_none())
-        && let Some(at) = split.parts.iter().position(|part| part.node.holds(beside))
-    {
-        split.parts.insert(at + 1, Part::adaptive(Node::leaf(new)));
-    } else if !tree.split(beside, Axis::Down, new, false) {
-        tree.add_tab(focus, new);
-    }
-}
-
 impl CommandPane {
-    fn document<'a>(&self, state: &'a State) -> &'a Document {
-        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    fn document<'a>(&self, data: &'a Data) -> &'a Document {
+        data.document_of(self.pinned)
     }
 
     /// The line in the first row, counted from the oldest that is kept.
@@ -111,31 +89,31 @@ impl Pane for CommandPane {
         KIND
     }
 
-    fn title(&self, state: &State) -> String {
-        super::pinned_title(PANE.title, self.pinned, state)
+    fn title(&self, data: &Data) -> String {
+        crate::tui::pane::pinned_title(PANE.title, self.pinned, data)
     }
 
-    fn count(&self, state: &State) -> usize {
-        self.document(state).command.lines().len()
+    fn count(&self, data: &Data) -> usize {
+        self.document(data).command.lines().len()
     }
 
     fn min_size(&self) -> MinSize {
         MinSize { least: (24, 4), good: (54, 6) }
     }
 
-    fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
-        let lines = u16::try_from(self.count(state) + 3).unwrap_or(u16::MAX);
+    fn wanted(&self, data: &Data, axis: Axis, of: u16) -> Option<u16> {
+        let lines = u16::try_from(self.count(data) + 3).unwrap_or(u16::MAX);
         (axis == Axis::Down).then(|| lines.clamp(4, (of / 3).max(4)))
     }
 
-    fn is_filled(&self, state: &State) -> bool {
-        !self.document(state).command.is_empty()
+    fn is_filled(&self, data: &Data) -> bool {
+        !self.document(data).command.is_empty()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         let (inside, _) = pane_frame(ctx, buf, area);
         let theme = ctx.theme();
-        let document = self.document(ctx.state);
+        let document = self.document(ctx.data);
         let wide = usize::from(inside.width).saturating_sub(2);
         let (rows, lines) = (rows(area), document.command.lines());
         let (first, chosen) = (self.first(lines.len(), rows), lines.len().saturating_sub(self.back + 1));
@@ -150,31 +128,30 @@ impl Pane for CommandPane {
         put(buf, inside, 1, usize::from(inside.height).saturating_sub(1), &fit(&text, wide), theme[slot]);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
-        let last = self.count(state).saturating_sub(1);
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
+        let last = self.count(turn).saturating_sub(1);
         match action {
             Action::Go(go) => {
                 let by = by(*go, page(area) as isize);
                 self.back = self.back.saturating_add_signed(by.saturating_neg()).min(last);
             }
             Action::Pick(Pick::Row { row, .. }, _) => self.back = last.saturating_sub(*row),
-            Action::Pin => self.pinned = super::turned(self.pinned, state),
+            Action::Pin => self.pinned = crate::tui::pane::turned(self.pinned, turn),
             action if Intent::of(action) == Some(Intent::CopyLine) => {
-                let text = self.document(state).command.lines().rev().nth(self.back).map(|line| line.text.clone());
-                return copy(state, text);
+                let text = self.document(turn).command.lines().rev().nth(self.back).map(|line| line.text.clone());
+                copy(turn, text);
             }
             _ => {}
         }
-        Vec::new()
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
-    fn shown(&self, state: &State) -> Shown {
+    fn shown(&self, data: &Data) -> Shown {
         let stream = |line: &CommandLine| if line.is_error { "stderr" } else { "stdout" };
-        let lines = self.document(state).command.lines();
+        let lines = self.document(data).command.lines();
         Shown::Table(Rows {
             columns: vec!["stream", "text"],
             rows: lines.map(|line| vec![stream(line).into(), line.text.as_str().into()]).collect(),
@@ -182,7 +159,7 @@ impl Pane for CommandPane {
     }
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
-        let count = self.document(ctx.state).command.lines().len();
+        let count = self.document(ctx.data).command.lines().len();
         let row = usize::from(at.y.checked_sub(area.y + 1)?);
         let number = self.first(count, rows(area)) + row;
         (row < rows(area) && number < count).then_some(Pick::Row { table: 0, row: number })

@@ -3,31 +3,28 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Context, Kind, Pane, Registered};
 use crate::session::update::ScriptId;
-use crate::tui::action::{Action, Pick};
-use crate::tui::document::Document;
-use crate::tui::effect::Effect;
-use crate::tui::keys::Scope;
-use crate::tui::layout;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::layout::tree::Axis;
-use crate::tui::state::State;
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::{self, Kind};
+use crate::tui::base::tree::Axis;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::pane::ask::Change;
+use crate::tui::pane::{Ask, Context, Pane, Registered, Turn};
+use crate::tui::widgets::rows::page;
 
-pub mod assist;
 pub(crate) mod completing;
-pub(crate) mod documents;
 pub mod draw;
 pub(crate) mod history;
 pub(crate) mod keys;
 pub(crate) mod names;
 pub mod popup;
-pub mod text;
 pub(crate) mod update;
-pub mod vi;
 
 /// The name of this kind.
-pub const KIND: Kind = Kind("script");
+pub const KIND: Kind = kind::SCRIPT;
 
 /// Its row in the registry.
 pub const PANE: Registered = Registered {
@@ -36,7 +33,8 @@ pub const PANE: Registered = Registered {
     about: "The script, with its problems where they are",
     by_default: true,
     commands: keys::BINDINGS,
-    make: |state| Box::new(EditorPane { script: state.document.id }),
+    make: |data| Box::new(EditorPane { script: data.document.id }),
+    follow: None,
 };
 
 /// A view of an open script: each has one.
@@ -47,8 +45,8 @@ pub struct EditorPane {
 }
 
 impl EditorPane {
-    fn document<'a>(&self, state: &'a State) -> &'a Document {
-        state.document(self.script).unwrap_or(&state.document)
+    fn document<'a>(&self, data: &'a Data) -> &'a Document {
+        data.document(self.script).unwrap_or(&data.document)
     }
 }
 
@@ -57,11 +55,11 @@ impl Pane for EditorPane {
         KIND
     }
 
-    fn title(&self, state: &State) -> String {
-        if state.parked.is_empty() {
+    fn title(&self, data: &Data) -> String {
+        if data.parked.is_empty() {
             return PANE.title.to_owned();
         }
-        let document = self.document(state);
+        let document = self.document(data);
         format!("{}{}", document.name(), if document.is_unsaved() { " ●" } else { "" })
     }
 
@@ -69,11 +67,11 @@ impl Pane for EditorPane {
         MinSize { least: (24, 4), good: (46, 4) }
     }
 
-    fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
+    fn wanted(&self, data: &Data, axis: Axis, of: u16) -> Option<u16> {
         if axis == Axis::Across {
             return Some(percent(of, 44).clamp(46, 92));
         }
-        let document = self.document(state);
+        let document = self.document(data);
         let lines = u16::try_from(document.editor.lines().len() + 2).unwrap_or(u16::MAX);
         let problems = if document.editor.diagnostics().is_empty() { 0 } else { 3 };
         let most = percent(of, 55);
@@ -81,16 +79,29 @@ impl Pane for EditorPane {
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-        draw::draw(ctx, self.document(ctx.state), buf, area);
+        draw::draw(ctx, self.document(ctx.data), buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
-        state.bring(self.script);
-        completing::popup(state, action).unwrap_or_else(|| update::act(state, action, area))
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
+        turn.ask(Ask::Script(Some(self.script), Change::Text(action.clone(), page(area))));
     }
 
-    fn commands(&self, state: &State) -> &'static [Scope] {
-        if state.document.assist.popup.is_some() { &[Scope::Popup, Scope::Pane(KIND)] } else { &[Scope::Pane(KIND)] }
+    fn commands(&self, data: &Data) -> &'static [Scope] {
+        if data.document.assist.popup.is_some() { &[Scope::Popup, Scope::Pane(KIND)] } else { &[Scope::Pane(KIND)] }
+    }
+
+    fn draw_over(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect, body: Rect) {
+        if let Some(popup) = &ctx.data.document.assist.popup {
+            popup::draw(ctx.data, popup, buf, area, body);
+        }
+    }
+
+    fn edits(&self) -> Option<ScriptId> {
+        Some(self.script)
+    }
+
+    fn text_room(&self, data: &Data, area: Rect) -> Option<(usize, usize)> {
+        Some(draw::text_size(data, self.document(data), area))
     }
 
     fn takes_text(&self) -> bool {
@@ -98,18 +109,8 @@ impl Pane for EditorPane {
     }
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
-        draw::place_at(ctx.state, self.document(ctx.state), area, (at.x, at.y))
+        draw::place_at(ctx.data, self.document(ctx.data), area, (at.x, at.y))
             .map(|(line, column)| Pick::Text { line, column })
-    }
-}
-
-/// Brings the cursor of every script that is shown into sight.
-pub(crate) fn follow(state: &mut State) {
-    for placed in layout::of(state).panes.placed {
-        let Some(script) = documents::script_of(state, placed.shown) else { continue };
-        let Some(document) = state.document(script) else { continue };
-        let (height, width) = draw::text_size(state, document, placed.area);
-        state.with(script, |state| state.document.editor.reveal(height, width));
     }
 }
 

@@ -3,19 +3,16 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Context, Kind, News, Pane, Registered};
 use crate::session::update::ScriptId;
-use crate::tui::action::{Action, Pick};
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::keys::Scope;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::state::State;
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::{self, Kind};
+use crate::tui::data::Data;
+use crate::tui::pane::{Context, News, Pane, Registered, Shown, Turn};
 
 pub mod draw;
-pub mod expression;
 pub mod fields;
-pub mod filter;
 pub(crate) mod keys;
 pub mod log;
 pub mod predicate;
@@ -24,7 +21,7 @@ pub(crate) mod update;
 use log::EventLog;
 
 /// The name of this kind.
-pub const KIND: Kind = Kind("events");
+pub const KIND: Kind = kind::EVENTS;
 
 /// Its row in the registry.
 pub const PANE: Registered = Registered {
@@ -33,7 +30,8 @@ pub const PANE: Registered = Registered {
     about: "What the script prints, line by line",
     by_default: true,
     commands: keys::BINDINGS,
-    make: |state| Box::new(EventsPane::new(state)),
+    make: |data| Box::new(EventsPane::new(data)),
+    follow: None,
 };
 
 /// A view of the history's lines.
@@ -46,10 +44,10 @@ pub struct EventsPane {
 }
 
 impl EventsPane {
-    fn new(state: &State) -> Self {
+    fn new(data: &Data) -> Self {
         let mut pane = Self::default();
-        if state.document.trace.paused {
-            pane.log.pause(&state.store);
+        if data.document.trace.paused {
+            pane.log.pause(&data.store);
         }
         pane
     }
@@ -60,35 +58,35 @@ impl Pane for EventsPane {
         KIND
     }
 
-    fn title(&self, state: &State) -> String {
-        super::pinned_title(PANE.title, self.pinned, state)
+    fn title(&self, data: &Data) -> String {
+        crate::tui::pane::pinned_title(PANE.title, self.pinned, data)
     }
 
-    fn count(&self, state: &State) -> usize {
-        self.log.len(&state.store)
+    fn count(&self, data: &Data) -> usize {
+        self.log.len(&data.store)
     }
 
     fn min_size(&self) -> MinSize {
         MinSize { least: (24, 4), good: (54, 6) }
     }
 
-    fn is_filled(&self, state: &State) -> bool {
-        self.log.held(&state.store) > 0
+    fn is_filled(&self, data: &Data) -> bool {
+        self.log.held(&data.store) > 0
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         draw::draw(&self.log, ctx, buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
         if *action == Action::Pin {
-            self.pinned = super::turned(self.pinned, state);
-            return Vec::new();
+            self.pinned = crate::tui::pane::turned(self.pinned, turn);
+            return;
         }
-        update::act(&mut self.log, state, action, area)
+        update::act(&mut self.log, turn, action, area);
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
@@ -96,8 +94,8 @@ impl Pane for EventsPane {
         true
     }
 
-    fn shown(&self, state: &State) -> Shown {
-        let traces = self.pinned.and_then(|script| state.document(script)).map(|d| d.traces.clone());
+    fn shown(&self, data: &Data) -> Shown {
+        let traces = self.pinned.and_then(|script| data.document(script)).map(|d| d.traces.clone());
         Shown::Lines(traces, self.log.filter().to_owned())
     }
 
@@ -105,19 +103,23 @@ impl Pane for EventsPane {
         draw::line_at(&self.log, ctx, area, at.y).map(|row| Pick::Row { table: 0, row })
     }
 
-    fn hear(&mut self, news: News, state: &State) {
-        self.log.know_own(&state.own);
+    fn hear(&mut self, news: News, data: &Data) {
+        self.log.know_own(&data.own);
         match news {
-            News::Appended(from) => self.log.appended(&state.store, from),
-            News::Held(entry) => self.log.hold(entry, &state.store),
-            News::Paused => self.log.pause(&state.store),
-            News::Resumed => self.log.resume(&state.store),
-            News::GoOn => self.log.look(&state.store),
+            News::Appended(from) => self.log.appended(&data.store, from),
+            News::Held(entry) => self.log.hold(entry, &data.store),
+            News::Paused => self.log.pause(&data.store),
+            News::Resumed => self.log.resume(&data.store),
+            News::GoOn => self.log.look(&data.store),
         }
     }
 
-    fn is_busy(&self, state: &State) -> bool {
-        self.log.is_looking(&state.store)
+    fn is_busy(&self, data: &Data) -> bool {
+        self.log.is_looking(&data.store)
+    }
+
+    fn waiting(&self, data: &Data) -> u64 {
+        self.log.waiting(&data.store)
     }
 
     fn counts(&self) -> bool {
@@ -128,8 +130,8 @@ impl Pane for EventsPane {
         self.pinned
     }
 
-    fn settle(&mut self, state: &State, _area: Rect) {
-        let traces = self.pinned.and_then(|script| state.document(script)).map(|d| d.traces.clone());
-        self.log.set_traces(traces, &state.store);
+    fn settle(&mut self, data: &Data, _area: Rect) {
+        let traces = self.pinned.and_then(|script| data.document(script)).map(|d| d.traces.clone());
+        self.log.set_traces(traces, &data.store);
     }
 }

@@ -1,19 +1,20 @@
 //! Stacks of a map as a flame graph: which paths of calls the values belong to.
 
+use std::sync::Arc;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Context, Kind, News, Pane, Registered};
 use crate::model::flame::{FlameTree, NodeId, ROOT};
 use crate::output::export::table::Table;
-use crate::session::update::ScriptId;
-use crate::tui::action::{Action, Pick};
-use crate::tui::document::Document;
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::keys::Scope;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::state::State;
+use crate::session::update::{ScriptId, TraceId};
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::Kind;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::pane::{Context, News, Pane, Registered, Shown, Turn};
 
 pub mod draw;
 pub mod feed;
@@ -36,6 +37,7 @@ pub const PANE: Registered = Registered {
     by_default: false,
     commands: keys::BINDINGS,
     make: |_| Box::new(FlamePane::default()),
+    follow: None,
 };
 
 /// A view of a map's stacks.
@@ -60,8 +62,8 @@ pub struct FlamePane {
 }
 
 impl FlamePane {
-    fn document<'a>(&self, state: &'a State) -> &'a Document {
-        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    fn document<'a>(&self, data: &'a Data) -> &'a Document {
+        data.document_of(self.pinned)
     }
 }
 
@@ -82,31 +84,31 @@ impl Pane for FlamePane {
         KIND
     }
 
-    fn title(&self, state: &State) -> String {
-        super::pinned_title(PANE.title, self.pinned, state)
+    fn title(&self, data: &Data) -> String {
+        crate::tui::pane::pinned_title(PANE.title, self.pinned, data)
     }
 
     fn min_size(&self) -> MinSize {
         MinSize { least: (24, 5), good: (60, 10) }
     }
 
-    fn is_filled(&self, state: &State) -> bool {
-        feed::maps(self.document(state)).next().is_some()
+    fn is_filled(&self, data: &Data) -> bool {
+        feed::maps(self.document(data)).next().is_some()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         draw::draw(self, ctx, buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
         if *action == Action::Pin {
-            self.pinned = super::turned(self.pinned, state);
-            return Vec::new();
+            self.pinned = crate::tui::pane::turned(self.pinned, turn);
+            return;
         }
-        update::act(self, state, action, area)
+        update::act(self, turn, action, area);
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
@@ -114,7 +116,13 @@ impl Pane for FlamePane {
         true
     }
 
-    fn shown(&self, _state: &State) -> Shown {
+    fn stacks(&self, trace: TraceId) -> Option<(Arc<str>, Arc<FlameTree>)> {
+        let tree = self.feed.shared().filter(|tree| !tree.is_empty())?;
+        self.feed.reading().filter(|reading| reading.trace == trace)?;
+        Some((self.feed.map.clone().unwrap_or_else(|| "@".into()), tree))
+    }
+
+    fn shown(&self, _data: &Data) -> Shown {
         let Some(tree) = self.feed.tree() else { return Shown::Picture };
         Shown::Table(Table { columns: vec!["stack", "value", "itself"], rows: table(tree) })
     }
@@ -124,13 +132,13 @@ impl Pane for FlamePane {
         Some(Pick::Row { table: cell.depth, row: cell.node as usize })
     }
 
-    fn hear(&mut self, news: News, _state: &State) {
+    fn hear(&mut self, news: News, _data: &Data) {
         if news == News::GoOn && self.feed.go_on() {
             self.search.look(&self.feed);
         }
     }
 
-    fn is_busy(&self, _state: &State) -> bool {
+    fn is_busy(&self, _data: &Data) -> bool {
         self.feed.is_busy()
     }
 
@@ -142,8 +150,8 @@ impl Pane for FlamePane {
         self.pinned
     }
 
-    fn settle(&mut self, state: &State, area: Rect) {
-        if self.feed.settle(self.document(state)) {
+    fn settle(&mut self, data: &Data, area: Rect) {
+        if self.feed.settle(self.document(data)) {
             // Another tree: its frames have other numbers.
             (self.zoom, self.selected, self.top) = (ROOT, ROOT, 0);
             self.search.forget();

@@ -3,16 +3,15 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Context, Kind, News, Pane, Registered};
 use crate::output::export::table::Table;
 use crate::session::update::ScriptId;
-use crate::tui::action::{Action, Pick};
-use crate::tui::document::Document;
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::keys::Scope;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::state::State;
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::Kind;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::pane::{Context, News, Pane, Registered, Shown, Turn};
 
 pub mod draw;
 pub mod feed;
@@ -37,6 +36,7 @@ pub const PANE: Registered = Registered {
     by_default: false,
     commands: keys::BINDINGS,
     make: |_| Box::new(HeatPane::default()),
+    follow: None,
 };
 
 /// What is laid over the distribution at the cursor.
@@ -70,8 +70,8 @@ pub struct HeatPane {
 }
 
 impl HeatPane {
-    fn document<'a>(&self, state: &'a State) -> &'a Document {
-        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    fn document<'a>(&self, data: &'a Data) -> &'a Document {
+        data.document_of(self.pinned)
     }
 
     /// What is shown of the samples in so much room: the end, or around the cursor.
@@ -99,7 +99,7 @@ impl HeatPane {
     /// The name of a row.
     #[must_use]
     pub fn label(&self, row: &RowOf) -> String {
-        use crate::tui::text::{edge, neutralise};
+        use crate::tui::base::text::{edge, neutralise};
         let scale = self.feed.scale().unwrap_or(Scale::Keys);
         match row {
             RowOf::Key(key) => self
@@ -148,35 +148,35 @@ impl Pane for HeatPane {
         KIND
     }
 
-    fn title(&self, state: &State) -> String {
-        super::pinned_title(PANE.title, self.pinned, state)
+    fn title(&self, data: &Data) -> String {
+        crate::tui::pane::pinned_title(PANE.title, self.pinned, data)
     }
 
     fn min_size(&self) -> MinSize {
         MinSize { least: (30, 6), good: (80, 12) }
     }
 
-    fn is_filled(&self, state: &State) -> bool {
-        feed::maps(self.document(state)).next().is_some()
+    fn is_filled(&self, data: &Data) -> bool {
+        feed::maps(self.document(data)).next().is_some()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         draw::draw(self, ctx, buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
         if *action == Action::Pin {
-            self.pinned = super::turned(self.pinned, state);
-            return Vec::new();
+            self.pinned = crate::tui::pane::turned(self.pinned, turn);
+            return;
         }
-        update::act(self, state, action, area)
+        update::act(self, turn, action, area);
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
-    fn shown(&self, _state: &State) -> Shown {
+    fn shown(&self, _data: &Data) -> Shown {
         if self.feed.samples().is_empty() { Shown::Picture } else { Shown::Table(self.table()) }
     }
 
@@ -188,13 +188,13 @@ impl Pane for HeatPane {
         Some(Pick::Row { table: usize::from(at.x - places.cells.x), row: usize::from(at.y - places.cells.y) })
     }
 
-    fn hear(&mut self, news: News, state: &State) {
+    fn hear(&mut self, news: News, data: &Data) {
         if news == News::GoOn && self.feed.is_behind() {
-            self.feed.go_on(&state.store);
+            self.feed.go_on(&data.store);
         }
     }
 
-    fn is_busy(&self, _state: &State) -> bool {
+    fn is_busy(&self, _data: &Data) -> bool {
         self.feed.is_behind()
     }
 
@@ -206,10 +206,10 @@ impl Pane for HeatPane {
         self.pinned
     }
 
-    fn settle(&mut self, state: &State, _area: Rect) {
-        if self.feed.settle(self.document(state)) {
+    fn settle(&mut self, data: &Data, _area: Rect) {
+        if self.feed.settle(self.document(data)) {
             (self.key, self.at_ns, self.row, self.baseline) = (None, None, 0, None);
         }
-        self.feed.follow(&state.store, self.document(state));
+        self.feed.follow(&data.store, self.document(data));
     }
 }

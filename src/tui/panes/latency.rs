@@ -5,31 +5,28 @@ use std::sync::Arc;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Context, Kind, Pane, Registered};
 use crate::model::latency::{Episode, NoiseClass, Totals};
-use crate::tui::action::{Action, Pick};
-use crate::tui::effect::Effect;
-use crate::tui::keys::Scope;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::state::State;
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::Kind;
+use crate::tui::data::Data;
+use crate::tui::data::effect::Message;
+use crate::tui::pane::{Context, Pane, Registered, Turn};
 
-pub mod baseline;
 pub mod draw;
 mod episodes;
 mod figures;
 mod heat;
 pub(crate) mod keys;
 mod lengths;
-pub mod measured;
-mod meter;
+pub(crate) mod meter;
 mod moment;
 mod sources;
 mod table;
 mod task;
 mod timeline;
 pub(crate) mod update;
-
-pub(crate) use meter::{follow, hear};
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("latency");
@@ -42,6 +39,7 @@ pub const PANE: Registered = Registered {
     by_default: false,
     commands: keys::BINDINGS,
     make: |_| Box::new(LatencyPane::default()),
+    follow: Some(meter::follow),
 };
 
 /// What is shown.
@@ -146,6 +144,8 @@ pub struct LatencyPane {
     scroll: usize,
     /// Which threshold the keys change.
     threshold: usize,
+    /// It is being asked whom to watch.
+    asks_whom: bool,
 }
 
 impl Pane for LatencyPane {
@@ -153,12 +153,12 @@ impl Pane for LatencyPane {
         KIND
     }
 
-    fn title(&self, _state: &State) -> String {
+    fn title(&self, _data: &Data) -> String {
         PANE.title.to_owned()
     }
 
-    fn count(&self, state: &State) -> usize {
-        moment::Shown::of(state).map_or(0, |shown| shown.episodes().count())
+    fn count(&self, data: &Data) -> usize {
+        moment::Shown::of(data).map_or(0, |shown| shown.episodes().count())
     }
 
     fn min_size(&self) -> MinSize {
@@ -169,11 +169,15 @@ impl Pane for LatencyPane {
         draw::draw(self, ctx, buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
-        update::act(self, action, state, area)
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
+        update::act(self, action, turn, area);
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn answered(&mut self, message: &Message, turn: &mut Turn<&Data>) {
+        update::told(self, turn, message);
+    }
+
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
@@ -181,7 +185,7 @@ impl Pane for LatencyPane {
         draw::spot_at(self, ctx, area, at)
     }
 
-    fn settle(&mut self, state: &State, area: Rect) {
-        heat::settle(self, state, area);
+    fn settle(&mut self, data: &Data, area: Rect) {
+        heat::settle(self, data, area);
     }
 }

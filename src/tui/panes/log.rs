@@ -3,23 +3,21 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::bars::pane_frame;
-use super::rows::{by, copy, page};
-use super::{Context, Kind, Pane, Registered};
 use crate::lang::diagnostic::Severity;
 use crate::output::export::table::Table as Rows;
-use crate::tui::action::{Action, Pick};
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::intents::intents;
-use crate::tui::journal::{Said, word};
-use crate::tui::keys::build::{bind, ch};
-use crate::tui::keys::{Binding, Scope};
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::paint::{put, style_row};
-use crate::tui::state::State;
-use crate::tui::text::{fit, neutralise_line, wrap};
-use crate::tui::theme::Slot;
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::intents::intents;
+use crate::tui::base::key::{Binding, Scope, bind, ch};
+use crate::tui::base::kind::Kind;
+use crate::tui::base::paint::{put, style_row};
+use crate::tui::base::text::{fit, neutralise_line, wrap};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
+use crate::tui::data::journal::{Said, word};
+use crate::tui::pane::{Context, Pane, Registered, Shown, Turn};
+use crate::tui::widgets::frame::pane_frame;
+use crate::tui::widgets::rows::{by, copy, page};
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("log");
@@ -39,6 +37,7 @@ pub const PANE: Registered = Registered {
     by_default: false,
     commands: BINDINGS,
     make: |_| Box::new(LogPane::default()),
+    follow: None,
 };
 
 static BINDINGS: &[Binding] =
@@ -52,13 +51,13 @@ pub struct LogPane {
 }
 
 impl LogPane {
-    fn chosen<'a>(&self, state: &'a State) -> Option<&'a Said> {
-        state.journal.iter().rev().nth(self.back)
+    fn chosen<'a>(&self, data: &'a Data) -> Option<&'a Said> {
+        data.journal.iter().rev().nth(self.back)
     }
 
     /// The message in the first row, counted from the oldest.
-    fn first(&self, state: &State, rows: usize) -> usize {
-        let count = state.journal.len();
+    fn first(&self, data: &Data, rows: usize) -> usize {
+        let count = data.journal.len();
         let newest = count.saturating_sub(rows);
         let chosen = count.saturating_sub(self.back + 1);
         newest.min(chosen)
@@ -88,12 +87,12 @@ impl Pane for LogPane {
         KIND
     }
 
-    fn title(&self, _state: &State) -> String {
+    fn title(&self, _data: &Data) -> String {
         PANE.title.to_owned()
     }
 
-    fn count(&self, state: &State) -> usize {
-        state.journal.len()
+    fn count(&self, data: &Data) -> usize {
+        data.journal.len()
     }
 
     fn min_size(&self) -> MinSize {
@@ -102,7 +101,7 @@ impl Pane for LogPane {
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         let (inside, _) = pane_frame(ctx, buf, area);
-        let (theme, state) = (ctx.theme(), ctx.state);
+        let (theme, state) = (ctx.theme(), ctx.data);
         let (width, height) = (usize::from(inside.width), usize::from(inside.height));
         let rows = rows(inside);
         if state.journal.is_empty() {
@@ -134,8 +133,8 @@ impl Pane for LogPane {
         put(buf, inside, 1, height - 1, &fit(&neutralise_line(&place), width.saturating_sub(2)), theme[Slot::Faint]);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
-        let last = state.journal.len().saturating_sub(1);
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
+        let last = turn.journal.len().saturating_sub(1);
         match action {
             Action::Go(go) => {
                 let by = by(*go, page(area) as isize);
@@ -143,32 +142,31 @@ impl Pane for LogPane {
             }
             Action::Pick(Pick::Row { row, .. }, _) => self.back = last.saturating_sub(*row),
             action if Intent::of(action) == Some(Intent::CopyMessage) => {
-                let text = self.chosen(state).map(|said| said.text.clone());
-                return copy(state, text);
+                let text = self.chosen(turn).map(|said| said.text.clone());
+                copy(turn, text);
             }
             _ => {}
         }
-        Vec::new()
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
-    fn shown(&self, state: &State) -> Shown {
+    fn shown(&self, data: &Data) -> Shown {
         let row = |said: &Said| {
             vec![said.clock().as_str().into(), word(said.severity).into(), said.text.as_str().into(), said.times.into()]
         };
         Shown::Table(Rows {
             columns: vec!["time", "severity", "message", "times"],
-            rows: state.journal.iter().map(row).collect(),
+            rows: data.journal.iter().map(row).collect(),
         })
     }
 
     fn hit(&self, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
         let inside = Rect { height: area.height.saturating_sub(2), ..area };
         let row = usize::from(at.y.checked_sub(area.y + 1)?);
-        let number = self.first(ctx.state, rows(inside)) + row;
-        (row < rows(inside) && number < ctx.state.journal.len()).then_some(Pick::Row { table: 0, row: number })
+        let number = self.first(ctx.data, rows(inside)) + row;
+        (row < rows(inside) && number < ctx.data.journal.len()).then_some(Pick::Row { table: 0, row: number })
     }
 }

@@ -3,25 +3,22 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::events::EventsPane;
-use super::{Context, Kind, Pane, Registered};
 use crate::session::update::ScriptId;
-use crate::tui::action::{Action, Pick};
-use crate::tui::document::Document;
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::keys::Scope;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::layout::tree::Axis;
-use crate::tui::state::State;
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::Kind;
+use crate::tui::base::tree::Axis;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::pane::{Ask, Context, Pane, Registered, Shown, Turn};
+use crate::tui::widgets::rows::page;
 
 mod buckets;
-pub mod cells;
 pub mod draw;
 mod histogram;
 pub(crate) mod keys;
 pub(crate) mod update;
-pub mod views;
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("maps");
@@ -34,6 +31,7 @@ pub const PANE: Registered = Registered {
     by_default: true,
     commands: keys::BINDINGS,
     make: |_| Box::new(MapsPane::default()),
+    follow: None,
 };
 
 /// A view of a script's maps.
@@ -44,8 +42,8 @@ pub struct MapsPane {
 }
 
 impl MapsPane {
-    fn document<'a>(&self, state: &'a State) -> &'a Document {
-        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    fn document<'a>(&self, data: &'a Data) -> &'a Document {
+        data.document_of(self.pinned)
     }
 }
 
@@ -54,44 +52,43 @@ impl Pane for MapsPane {
         KIND
     }
 
-    fn title(&self, state: &State) -> String {
-        let title = super::pinned_title(PANE.title, self.pinned, state);
+    fn title(&self, data: &Data) -> String {
+        let title = crate::tui::pane::pinned_title(PANE.title, self.pinned, data);
         // What the events leave out is counted in the kernel, before anybody looks.
-        let hides_own = state.panes.view::<EventsPane>().is_some_and(|events| events.log.hides_own());
-        if hides_own { format!("{title}, own events counted too") } else { title }
+        if data.hides_own { format!("{title}, own events counted too") } else { title }
     }
 
-    fn count(&self, state: &State) -> usize {
-        self.document(state).maps.views.len()
+    fn count(&self, data: &Data) -> usize {
+        self.document(data).maps.views.len()
     }
 
     fn min_size(&self) -> MinSize {
         MinSize { least: (24, 4), good: (54, 6) }
     }
 
-    fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
-        let rows = u16::try_from(draw::wanted(self.document(state)) + 2).unwrap_or(u16::MAX);
+    fn wanted(&self, data: &Data, axis: Axis, of: u16) -> Option<u16> {
+        let rows = u16::try_from(draw::wanted(self.document(data)) + 2).unwrap_or(u16::MAX);
         (axis == Axis::Down).then(|| rows.clamp(5, (of * 7 / 10).max(5)))
     }
 
-    fn is_filled(&self, state: &State) -> bool {
-        !self.document(state).maps.views.is_empty()
+    fn is_filled(&self, data: &Data) -> bool {
+        !self.document(data).maps.views.is_empty()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         draw::draw(ctx, buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
         if *action == Action::Pin {
-            self.pinned = super::turned(self.pinned, state);
-            return Vec::new();
+            self.pinned = crate::tui::pane::turned(self.pinned, turn);
+            return;
         }
-        let script = self.document(state).id;
-        state.with(script, |state| update::act(state, action, area)).unwrap_or_default()
+        let script = self.document(turn).id;
+        turn.ask(Ask::Maps(script, action.clone(), page(area)));
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
@@ -99,8 +96,8 @@ impl Pane for MapsPane {
         true
     }
 
-    fn shown(&self, state: &State) -> Shown {
-        let document = self.document(state);
+    fn shown(&self, data: &Data) -> Shown {
+        let document = self.document(data);
         document
             .maps
             .current()

@@ -3,20 +3,19 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::rows::by;
-use super::{Context, Kind, Pane, Registered};
 use crate::model::stats::ProbeStats;
 use crate::output::export::table::Table as Rows;
 use crate::session::update::ScriptId;
-use crate::tui::action::{Action, Pick, Table};
-use crate::tui::columns;
-use crate::tui::document::Document;
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::keys::Scope;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::layout::tree::Axis;
-use crate::tui::state::State;
+use crate::tui::base::action::{Action, Pick, Table};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::Kind;
+use crate::tui::base::tree::Axis;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::pane::{Context, Pane, Registered, Shown, Turn};
+use crate::tui::widgets::columns;
+use crate::tui::widgets::rows::by;
 
 pub mod draw;
 pub(crate) mod keys;
@@ -32,6 +31,7 @@ pub const PANE: Registered = Registered {
     by_default: true,
     commands: keys::BINDINGS,
     make: |_| Box::new(ProbesPane::default()),
+    follow: None,
 };
 
 /// A view of the probes.
@@ -54,8 +54,8 @@ impl Default for ProbesPane {
 }
 
 impl ProbesPane {
-    fn document<'a>(&self, state: &'a State) -> &'a Document {
-        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    fn document<'a>(&self, data: &'a Data) -> &'a Document {
+        data.document_of(self.pinned)
     }
 
     fn sort_by(&mut self, column: usize, same_turns: bool) {
@@ -69,56 +69,55 @@ impl Pane for ProbesPane {
         KIND
     }
 
-    fn title(&self, state: &State) -> String {
-        super::pinned_title(PANE.title, self.pinned, state)
+    fn title(&self, data: &Data) -> String {
+        crate::tui::pane::pinned_title(PANE.title, self.pinned, data)
     }
 
-    fn count(&self, state: &State) -> usize {
-        self.document(state).trace.stats.as_ref().map_or(0, |s| s.probes.len())
+    fn count(&self, data: &Data) -> usize {
+        self.document(data).trace.stats.as_ref().map_or(0, |s| s.probes.len())
     }
 
     fn min_size(&self) -> MinSize {
         MinSize { least: (24, 4), good: (54, 6) }
     }
 
-    fn wanted(&self, state: &State, axis: Axis, of: u16) -> Option<u16> {
-        let stats = self.document(state).trace.stats.as_ref();
+    fn wanted(&self, data: &Data, axis: Axis, of: u16) -> Option<u16> {
+        let stats = self.document(data).trace.stats.as_ref();
         let rows = stats.map_or(1, |s| s.probes.len() + s.losses.len() + usize::from(!s.losses.is_empty()));
         let rows = u16::try_from(rows + 3).unwrap_or(u16::MAX);
         (axis == Axis::Down).then(|| rows.clamp(4, (of / 3).max(4)))
     }
 
-    fn is_filled(&self, state: &State) -> bool {
-        self.document(state).trace.stats.is_some()
+    fn is_filled(&self, data: &Data) -> bool {
+        self.document(data).trace.stats.is_some()
     }
 
     fn draw(&self, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
         draw::draw(self, ctx, buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
-        let rows = self.count(state);
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
+        let rows = self.count(turn);
         match action {
             Action::Go(go) => {
-                let by = by(*go, super::rows::page(area) as isize);
+                let by = by(*go, crate::tui::widgets::rows::page(area) as isize);
                 self.selected = self.selected.saturating_add_signed(by).min(rows.saturating_sub(1));
             }
             Action::Table(Table::Sort) => self.sort_by((self.sort + 1) % columns::PROBES.len(), false),
-            Action::Pin => self.pinned = super::turned(self.pinned, state),
+            Action::Pin => self.pinned = crate::tui::pane::turned(self.pinned, turn),
             Action::Table(Table::Reverse) => self.descending = !self.descending,
             Action::Pick(Pick::Row { row, .. }, _) => self.selected = *row,
             Action::Pick(Pick::Heading { column, .. }, _) => self.sort_by(*column, true),
             _ => {}
         }
-        Vec::new()
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
-    fn shown(&self, state: &State) -> Shown {
-        let document = self.document(state);
+    fn shown(&self, data: &Data) -> Shown {
+        let document = self.document(data);
         let Some(stats) = &document.trace.stats else { return Shown::Picture };
         let columns = vec!["probe", "attached", "runs", "runs_per_s", "ns_per_run", "cpu_percent", "missed"];
         let row = |(i, probe): (usize, &ProbeStats)| {

@@ -3,18 +3,16 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use super::{Context, Kind, Pane, Registered};
 use crate::output::export::table::Table;
-use crate::tui::action::{Action, Pick};
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::keys::Scope;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::state::State;
+use crate::tui::base::action::{Action, Pick};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::Kind;
+use crate::tui::data::Data;
+use crate::tui::pane::{Context, Pane, Registered, Shown, Turn};
 
 mod draw;
 pub(crate) mod keys;
-pub mod loaded;
 mod rows;
 pub(crate) mod update;
 
@@ -29,6 +27,7 @@ pub const PANE: Registered = Registered {
     by_default: false,
     commands: keys::BINDINGS,
     make: |_| Box::new(SystemPane::default()),
+    follow: Some(update::follow),
 };
 
 /// What is shown.
@@ -78,7 +77,7 @@ impl Pane for SystemPane {
         KIND
     }
 
-    fn title(&self, _state: &State) -> String {
+    fn title(&self, _data: &Data) -> String {
         match self.view {
             View::Programs => "BPF programs".to_owned(),
             View::Maps => "BPF maps".to_owned(),
@@ -87,8 +86,8 @@ impl Pane for SystemPane {
         }
     }
 
-    fn count(&self, state: &State) -> usize {
-        rows::count(self, state)
+    fn count(&self, data: &Data) -> usize {
+        rows::count(self, data)
     }
 
     fn min_size(&self) -> MinSize {
@@ -99,17 +98,17 @@ impl Pane for SystemPane {
         draw::draw(self, ctx, buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
-        update::act(self, action, state, area)
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
+        update::act(self, action, turn, area);
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
-    fn shown(&self, state: &State) -> Shown {
+    fn shown(&self, data: &Data) -> Shown {
         let columns = rows::columns(self.view).iter().map(|c| c.title).collect();
-        let cells = rows::rows(self, state).into_iter().map(|row| row.cells.into_iter().map(Into::into).collect());
+        let cells = rows::rows(self, data).into_iter().map(|row| row.cells.into_iter().map(Into::into).collect());
         Shown::Table(Table { columns, rows: cells.collect() })
     }
 
@@ -117,7 +116,7 @@ impl Pane for SystemPane {
         draw::spot_at(self, ctx, area, at)
     }
 
-    fn settle(&mut self, state: &State, _area: Rect) {
-        self.selected = self.selected.min(rows::count(self, state).saturating_sub(1));
+    fn settle(&mut self, data: &Data, _area: Rect) {
+        self.selected = self.selected.min(rows::count(self, data).saturating_sub(1));
     }
 }

@@ -7,23 +7,21 @@ use ratatui::layout::{Position, Rect};
 
 use keys::Intent;
 
-use super::rows::{by, page};
-use super::{Context, Kind, Pane, Registered};
 use crate::model::snapshot::MapSnapshot;
 use crate::model::xray::{XrayOrder, XrayRow, is_xray, middle, rows, word_text};
 use crate::output::export::table::Table as Rows;
 use crate::session::update::ScriptId;
-use crate::tui::action::{Action, Pick, Table};
-use crate::tui::document::Document;
-use crate::tui::effect::Effect;
-use crate::tui::export::Shown;
-use crate::tui::keys::Scope;
-use crate::tui::layout::arrange::MinSize;
-use crate::tui::state::State;
+use crate::tui::base::action::{Action, Pick, Table};
+use crate::tui::base::arrange::MinSize;
+use crate::tui::base::key::Scope;
+use crate::tui::base::kind::Kind;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::pane::{Context, Pane, Registered, Shown, Turn};
+use crate::tui::widgets::rows::{by, page};
 
 mod draw;
 pub(crate) mod keys;
-pub(crate) mod open;
 
 /// The name of this kind.
 pub const KIND: Kind = Kind("xray");
@@ -36,6 +34,7 @@ pub const PANE: Registered = Registered {
     by_default: false,
     commands: keys::BINDINGS,
     make: |_| Box::new(XrayPane::default()),
+    follow: None,
 };
 
 /// What rows can be sorted by, in the order of the columns.
@@ -59,8 +58,8 @@ pub struct XrayPane {
 }
 
 impl XrayPane {
-    fn document<'a>(&self, state: &'a State) -> &'a Document {
-        self.pinned.and_then(|script| state.document(script)).unwrap_or(&state.document)
+    fn document<'a>(&self, data: &'a Data) -> &'a Document {
+        data.document_of(self.pinned)
     }
 
     fn sort_by(&mut self, order: XrayOrder) {
@@ -87,11 +86,11 @@ impl Pane for XrayPane {
         KIND
     }
 
-    fn title(&self, state: &State) -> String {
-        super::pinned_title(PANE.title, self.pinned, state)
+    fn title(&self, data: &Data) -> String {
+        crate::tui::pane::pinned_title(PANE.title, self.pinned, data)
     }
 
-    fn count(&self, _state: &State) -> usize {
+    fn count(&self, _data: &Data) -> usize {
         self.rows.len()
     }
 
@@ -99,7 +98,7 @@ impl Pane for XrayPane {
         MinSize { least: (24, 4), good: (70, 10) }
     }
 
-    fn is_filled(&self, _state: &State) -> bool {
+    fn is_filled(&self, _data: &Data) -> bool {
         !self.rows.is_empty()
     }
 
@@ -107,7 +106,7 @@ impl Pane for XrayPane {
         draw::draw(self, ctx, buf, area);
     }
 
-    fn act(&mut self, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+    fn act(&mut self, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
         match action {
             Action::Go(go) => {
                 let by = by(*go, page(area) as isize);
@@ -118,7 +117,7 @@ impl Pane for XrayPane {
                 self.sort_by(ORDERS[(at + 1) % ORDERS.len()]);
             }
             Action::Table(Table::Reverse) => self.sort_by(self.order),
-            Action::Pin => self.pinned = super::turned(self.pinned, state),
+            Action::Pin => self.pinned = crate::tui::pane::turned(self.pinned, turn),
             Action::Pick(Pick::Row { row, .. }, _) => self.selected = *row,
             Action::Pick(Pick::Heading { column, .. }, _) => {
                 if let Some(order) = ORDERS.get(*column) {
@@ -127,18 +126,17 @@ impl Pane for XrayPane {
             }
             action if Intent::of(action) == Some(Intent::CopyFunction) => {
                 let text = self.rows.get(self.selected).map(|row| row.function.clone());
-                return super::rows::copy(state, text);
+                crate::tui::widgets::rows::copy(turn, text);
             }
             _ => {}
         }
-        Vec::new()
     }
 
-    fn commands(&self, _state: &State) -> &'static [Scope] {
+    fn commands(&self, _data: &Data) -> &'static [Scope] {
         &[Scope::Pane(KIND), Scope::Output]
     }
 
-    fn shown(&self, _state: &State) -> Shown {
+    fn shown(&self, _data: &Data) -> Shown {
         let columns = vec!["function", "calls", "timed", "p50_ns", "p99_ns", "max_ns", "result", "arguments"];
         let row = |row: &XrayRow| {
             vec![
@@ -167,8 +165,8 @@ impl Pane for XrayPane {
         self.pinned
     }
 
-    fn settle(&mut self, state: &State, _area: Rect) {
-        let reading = self.document(state).maps.reading().filter(|maps| is_xray(maps)).cloned();
+    fn settle(&mut self, data: &Data, _area: Rect) {
+        let reading = self.document(data).maps.reading().filter(|maps| is_xray(maps)).cloned();
         let same = match (&reading, &self.reading) {
             (Some(new), Some(old)) => Arc::ptr_eq(new, old),
             (None, None) => true,

@@ -8,12 +8,15 @@ use super::{Ending, Workbench};
 use crate::lang::source::SourceText;
 use crate::session::SessionHandle;
 use crate::session::update::ScriptId;
-use crate::tui::document::Document;
-use crate::tui::effect::{Effect, Marked, Message};
-use crate::tui::finder::Question;
-use crate::tui::recording::Recording;
-use crate::tui::state::State;
-use crate::tui::{export, files, recovery, update};
+use crate::tui::data::document::Document;
+use crate::tui::data::effect::{Effect, Marked, Message};
+use crate::tui::data::files;
+use crate::tui::data::job::{self, Job};
+use crate::tui::desk::state::State;
+use crate::tui::desk::update;
+use crate::tui::run::finder::Question;
+use crate::tui::run::recording::Recording;
+use crate::tui::run::recovery;
 
 impl Workbench {
     pub(super) fn carry_out(&mut self, effect: Effect) {
@@ -135,7 +138,7 @@ impl Workbench {
                 self.answer(Message::PathCompleted { typed, completed, names });
             }
             Effect::Open { path, number } => {
-                let read = files::open(path, number, self.recovery.as_ref().ok());
+                let read = recovery::open(path, number, self.recovery.as_ref().ok());
                 self.answer(Message::Opened(read));
             }
             Effect::Discard(path) => {
@@ -171,10 +174,10 @@ impl Workbench {
     }
 
     /// Writes a file, and tells what became of it.
-    fn export(&mut self, job: Arc<export::Job>) {
+    fn export(&mut self, job: Arc<Job>) {
         self.exports.retain(|export| !export.is_finished());
         let sender = self.sender.clone();
-        match export::start(job, move |message| drop(sender.blocking_send(message))) {
+        match job::start(job, move |message| drop(sender.blocking_send(message))) {
             Ok(export) => self.exports.push(export),
             Err(e) => self.answer(Message::Notice(format!("Not written: {e}"))),
         }

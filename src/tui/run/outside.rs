@@ -10,9 +10,10 @@ use super::signals::Signals;
 use super::{Input, Workbench};
 use crate::disk;
 use crate::thread::{self, Rights};
-use crate::tui::effect::Message;
-use crate::tui::terminal::painted;
-use crate::tui::{files, screen};
+use crate::tui::data::effect::Message;
+use crate::tui::data::files;
+use crate::tui::run::screen;
+use crate::tui::run::terminal::painted;
 
 /// What the editor is given.
 #[derive(Clone, Debug)]

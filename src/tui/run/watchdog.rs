@@ -9,8 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::stdio;
 use crate::thread::{self, Rights};
-use crate::tui::files::Latest;
-use crate::tui::{recovery, screen};
+use crate::tui::data::files::Latest;
+use crate::tui::run::{recovery, screen};
 
 /// What the loop may take until it answers a signal: it computes, or the terminal takes nothing more.
 const PATIENCE: Duration = Duration::from_millis(600);

@@ -6,27 +6,27 @@ use ratatui::style::{Modifier, Style};
 
 use crate::lang::codes;
 use crate::lang::diagnostic::Severity;
-use crate::tui::document::Document;
-use crate::tui::paint::{add_mark, clear, note, put, style_row};
-use crate::tui::panes::Context;
-use crate::tui::panes::bars::pane_frame;
-use crate::tui::panes::editor::text::{advance, columns, marked_in_line};
-use crate::tui::state::{Layer, State};
-use crate::tui::text::{counted, fit, neutralise, wrap};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::{add_mark, clear, note, put, style_row};
+use crate::tui::base::text::{counted, fit, neutralise, wrap};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::data::text::{advance, columns, marked_in_line};
+use crate::tui::pane::{Context, Typed};
+use crate::tui::widgets::frame::pane_frame;
 
 /// Height and width of the text in a frame of this size.
 #[must_use]
-pub fn text_size(state: &State, doc: &Document, area: Rect) -> (usize, usize) {
+pub fn text_size(data: &Data, doc: &Document, area: Rect) -> (usize, usize) {
     let inner = (usize::from(area.height).saturating_sub(2), usize::from(area.width).saturating_sub(2));
-    let below = problem_rows(doc, inner.0) + message(state, doc, inner.1).len().min(inner.0 / 3);
-    (inner.0.saturating_sub(below).max(1), inner.1.saturating_sub(gutter(state, doc)).max(1))
+    let below = problem_rows(doc, inner.0) + message(data, doc, inner.1).len().min(inner.0 / 3);
+    (inner.0.saturating_sub(below).max(1), inner.1.saturating_sub(gutter(data, doc)).max(1))
 }
 
 /// Columns of line numbers and marks.
-pub(super) fn gutter(state: &State, doc: &Document) -> usize {
+pub(super) fn gutter(data: &Data, doc: &Document) -> usize {
     let digits = doc.editor.lines().len().to_string().len().max(2);
-    if state.size.0 < 40 { 0 } else { digits + 3 }
+    if data.size.0 < 40 { 0 } else { digits + 3 }
 }
 
 /// Rows of the list of problems, its rule included; the list is left out when it says nothing new.
@@ -36,10 +36,10 @@ fn problem_rows(doc: &Document, height: usize) -> usize {
 }
 
 /// The message for the cursor's line, in lines of the pane's width.
-fn message(state: &State, doc: &Document, width: usize) -> Vec<(String, Slot)> {
+fn message(data: &Data, doc: &Document, width: usize) -> Vec<(String, Slot)> {
     let Some(problem) = doc.editor.problem_here() else { return Vec::new() };
     let slot = slot_of(problem.severity);
-    let room = width.saturating_sub(gutter(state, doc) + 3).max(12);
+    let room = width.saturating_sub(gutter(data, doc) + 3).max(12);
     let text = neutralise(&problem.message).into_owned();
     let mut lines: Vec<(String, Slot)> =
         wrap(&format!("{text} [{}]", codes::shown(problem.code)), room).into_iter().map(|l| (l, slot)).collect();
@@ -63,26 +63,26 @@ const fn slot_of(severity: Severity) -> Slot {
 
 /// Paints the pane.
 pub fn draw(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
-    let state = ctx.state;
-    let theme = &state.theme;
-    let focused = ctx.focused && state.layers.is_empty();
+    let data = ctx.data;
+    let theme = &data.theme;
+    let focused = ctx.focused && ctx.is_first;
     let (inside, taken) = pane_frame(ctx, buf, area);
     let (line, column) = doc.editor.cursor();
-    let vi = state.vi.as_ref().map(|vi| format!("{}  ", vi.label())).unwrap_or_default();
+    let vi = data.vi.as_ref().map(|vi| format!("{}  ", vi.label())).unwrap_or_default();
     note(buf, area, &format!("{vi}{}:{}", line + 1, column + 1), theme[Slot::Faint], taken);
     lower_edge(ctx, doc, buf, area);
-    let here = Here::of(state, doc, focused);
+    let here = Here::of(data, doc, focused);
     let height = usize::from(inside.height);
     let list = problem_rows(doc, height);
     let text_rows = height - list;
     let mut y = 0;
     let mut index = doc.editor.top;
     while y < text_rows && index < doc.editor.lines().len() {
-        draw_line(state, doc, buf, inside, index, y, &here);
+        draw_line(data, doc, buf, inside, index, y, &here);
         y += 1;
         if index == line {
-            let shown = message(state, doc, usize::from(inside.width));
-            let indent = gutter(state, doc);
+            let shown = message(data, doc, usize::from(inside.width));
+            let indent = gutter(data, doc);
             for (i, (text, slot)) in shown.iter().take(height / 3).enumerate().take_while(|(i, _)| y + i < text_rows) {
                 let lead = if i == 0 { "╰ " } else { "  " };
                 let x = put(buf, inside, indent, y + i, lead, theme[*slot]);
@@ -93,17 +93,17 @@ pub fn draw(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
         index += 1;
     }
     if doc.editor.is_blank() {
-        ghost(state, doc, buf, inside);
+        ghost(data, doc, buf, inside);
     }
     if list > 0 {
-        problems(state, doc, buf, inside, text_rows, list);
+        problems(data, doc, buf, inside, text_rows, list);
     }
 }
 
 /// Line and character of the script at a place of the screen; `area` is the pane's frame. Absent
 /// where no text can be: on the frame, the messages and the list of problems.
 #[must_use]
-pub fn place_at(state: &State, doc: &Document, area: Rect, (column, row): (u16, u16)) -> Option<(usize, usize)> {
+pub fn place_at(data: &Data, doc: &Document, area: Rect, (column, row): (u16, u16)) -> Option<(usize, usize)> {
     let height = usize::from(area.height).saturating_sub(2);
     let wanted = usize::from(row.checked_sub(area.y + 1)?);
     if wanted >= height - problem_rows(doc, height) {
@@ -111,13 +111,13 @@ pub fn place_at(state: &State, doc: &Document, area: Rect, (column, row): (u16, 
     }
     let last = doc.editor.lines().len() - 1;
     let (cursor, _) = doc.editor.cursor();
-    let below = message(state, doc, usize::from(area.width).saturating_sub(2)).len().min(height / 3);
+    let below = message(data, doc, usize::from(area.width).saturating_sub(2)).len().min(height / 3);
     let mut index = doc.editor.top + wanted;
     if index > cursor {
         index = index.checked_sub(below).filter(|i| *i > cursor)?;
     }
     let line = &doc.editor.lines()[index.min(last)];
-    let from_left = usize::from(column.saturating_sub(area.x + 1)).saturating_sub(gutter(state, doc));
+    let from_left = usize::from(column.saturating_sub(area.x + 1)).saturating_sub(gutter(data, doc));
     let wanted = if index > last { usize::MAX } else { from_left + doc.editor.left };
     let mut at = 0;
     for (nth, c) in line.chars().enumerate() {
@@ -131,15 +131,14 @@ pub fn place_at(state: &State, doc: &Document, area: Rect, (column, row): (u16, 
 
 /// On the frame's lower edge: the search that is typed, or what is known of the word at the cursor.
 fn lower_edge(ctx: &Context<'_>, doc: &Document, buf: &mut Buffer, area: Rect) {
-    let state = ctx.state;
-    let theme = &state.theme;
+    let data = ctx.data;
+    let theme = &data.theme;
     let (y, room) = (usize::from(area.height).saturating_sub(1), usize::from(area.width).saturating_sub(6));
-    let finding = state.layers.iter().find_map(|l| if let Layer::Find(i) = l { Some(i) } else { None });
-    if let Some(input) = finding {
+    if let Some(Typed::Find(input)) = ctx.typed {
         let edge = Rect { x: area.x + 1, y: area.y + y as u16, width: area.width.saturating_sub(2), height: 1 };
         clear(buf, edge, theme[Slot::Overlay]);
-        crate::tui::panes::reader::input_line(state, input, "find", buf, edge, 0);
-    } else if let Some(line) = state.vi.as_ref().filter(|_| ctx.focused).and_then(|vi| vi.command_line()) {
+        crate::tui::widgets::frame::input_line(theme, input, "find", buf, edge, 0);
+    } else if let Some(line) = data.vi.as_ref().filter(|_| ctx.focused).and_then(|vi| vi.command_line()) {
         let edge = Rect { x: area.x + 1, y: area.y + y as u16, width: area.width.saturating_sub(2), height: 1 };
         clear(buf, edge, theme[Slot::Overlay]);
         let text = format!(":{}", neutralise(line));
@@ -164,9 +163,9 @@ struct Here {
 }
 
 impl Here {
-    fn of(state: &State, doc: &Document, focused: bool) -> Self {
+    fn of(data: &Data, doc: &Document, focused: bool) -> Self {
         let editor = &doc.editor;
-        let selected = state.vi.as_ref().filter(|_| focused).and_then(|vi| vi.marked(editor));
+        let selected = data.vi.as_ref().filter(|_| focused).and_then(|vi| vi.marked(editor));
         Self {
             focused,
             marked: selected.or_else(|| editor.marked()),
@@ -175,15 +174,15 @@ impl Here {
     }
 }
 
-fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index: usize, y: usize, here: &Here) {
-    let theme = &state.theme;
+fn draw_line(data: &Data, doc: &Document, buf: &mut Buffer, area: Rect, index: usize, y: usize, here: &Here) {
+    let theme = &data.theme;
     let editor = &doc.editor;
     let Some(line) = editor.lines().get(index) else { return };
     let (cursor_line, cursor_column) = editor.cursor();
     if index == cursor_line {
         style_row(buf, area, y, theme[Slot::CursorLine]);
     }
-    let gutter = gutter(state, doc);
+    let gutter = gutter(data, doc);
     if gutter > 0 {
         let (mark, slot) = match editor.severity_at(index) {
             Some(Severity::Error) => ("✗", Slot::Error),
@@ -206,7 +205,7 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
         }
         let slot = part.peek().filter(|(r, _)| r.contains(&byte)).map(|(_, s)| *s);
         let mut style = slot.map_or_else(Style::new, |s| Style { bg: None, ..theme[s] });
-        style = underlined(state, doc, style, index, byte);
+        style = underlined(data, doc, style, index, byte);
         if marked.as_ref().is_some_and(|m| m.contains(&nth)) {
             style = style.patch(theme[Slot::Marked]);
         }
@@ -236,42 +235,42 @@ fn draw_line(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index:
     if columns(line, usize::MAX) > shown && room > 1 && !(index == cursor_line && cursor + 1 == shown) {
         put(buf, text, room - 1, y, "…", theme[Slot::Faint]);
     }
-    after_end(state, doc, buf, text, index, y, here.focused);
+    after_end(data, doc, buf, text, index, y, here.focused);
 }
 
 /// The cursor and problems may lie just past the end of a line.
-fn after_end(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
+fn after_end(data: &Data, doc: &Document, buf: &mut Buffer, area: Rect, index: usize, y: usize, focused: bool) {
     let editor = &doc.editor;
     let line = &editor.lines()[index];
     let Some(x) = columns(line, usize::MAX).checked_sub(editor.left) else { return };
-    let mut style = underlined(state, doc, Style::new(), index, line.len());
+    let mut style = underlined(data, doc, Style::new(), index, line.len());
     if focused && editor.cursor() == (index, line.chars().count()) {
-        style = style.patch(state.theme[Slot::Cursor]);
+        style = style.patch(data.theme[Slot::Cursor]);
     }
     if style != Style::new() {
         put(buf, area, x, y, " ", style);
     }
 }
 
-fn underlined(state: &State, doc: &Document, style: Style, line: usize, byte: usize) -> Style {
+fn underlined(data: &Data, doc: &Document, style: Style, line: usize, byte: usize) -> Style {
     let on = doc.editor.marks().iter().filter(|m| m.line == line && (m.start..m.end).contains(&byte));
     let worst = on.filter_map(|m| doc.editor.diagnostics().get(m.diagnostic)).map(|d| d.severity).max();
     worst.map_or(style, |severity| {
-        let colour = state.theme[slot_of(severity)].fg;
+        let colour = data.theme[slot_of(severity)].fg;
         let style = style.add_modifier(Modifier::UNDERLINED);
         colour.map_or(style, |c| style.underline_color(c))
     })
 }
 
 /// What to do with an empty script.
-fn ghost(state: &State, doc: &Document, buf: &mut Buffer, area: Rect) {
-    let theme = &state.theme;
-    let x = gutter(state, doc) + 2;
+fn ghost(data: &Data, doc: &Document, buf: &mut Buffer, area: Rect) {
+    let theme = &data.theme;
+    let x = gutter(data, doc) + 2;
     put(buf, area, x, 0, "type / to choose a probe", theme[Slot::Faint]);
 }
 
-fn problems(state: &State, doc: &Document, buf: &mut Buffer, area: Rect, from: usize, rows: usize) {
-    let theme = &state.theme;
+fn problems(data: &Data, doc: &Document, buf: &mut Buffer, area: Rect, from: usize, rows: usize) {
+    let theme = &data.theme;
     let width = usize::from(area.width);
     put(buf, area, 0, from, &"─".repeat(width), theme[Slot::Border]);
     let all = doc.editor.diagnostics();

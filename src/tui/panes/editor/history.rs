@@ -1,12 +1,13 @@
 //! The states that the text was in, to choose from.
 
-use super::text::Stage;
 use crate::lang::diagnostic::Severity;
-use crate::tui::action::Edit;
-use crate::tui::effect::Effect;
-use crate::tui::panes::chooser::{Choice, Chooser, Taken};
-use crate::tui::state::{Layer, State};
-use crate::tui::text::fit;
+use crate::tui::base::action::Edit;
+use crate::tui::base::text::fit;
+use crate::tui::data::Data;
+use crate::tui::data::text::Stage;
+use crate::tui::layers::chooser::{Choice, Chooser, Taken};
+use crate::tui::pane::Turn;
+use crate::tui::pane::ask::Change;
 
 /// States that are listed, the newest ones.
 const MOST_LISTED: usize = 1000;
@@ -14,16 +15,16 @@ const MOST_LISTED: usize = 1000;
 const SHOWN: usize = 60;
 
 /// Lists the states, the newest first, with the one of now selected.
-pub fn open(state: &mut State) {
-    let stages = state.document.editor.stages();
+pub fn open(turn: &mut Turn<&mut Data>) {
+    let stages = turn.document.editor.stages();
     if stages.len() == 1 {
-        state.tell(Severity::Info, "The script is as it was opened: there is nothing to undo");
+        turn.tell(Severity::Info, "The script is as it was opened: there is nothing to undo");
         return;
     }
     let listed: Vec<&Stage> = stages.iter().rev().take(MOST_LISTED).collect();
     let selected = listed.iter().position(|stage| stage.is_now).unwrap_or(0);
     let choices = listed.into_iter().map(choice).collect();
-    state.layers.push(Layer::Chooser(Chooser { selected, ..Chooser::new("States of the text", choices) }));
+    turn.open(Chooser { selected, ..Chooser::new("States of the text", choices) });
 }
 
 fn choice(stage: &Stage) -> Choice {
@@ -46,13 +47,13 @@ fn choice(stage: &Stage) -> Choice {
     Choice {
         title: format!("{:>5} {mark}", stage.number),
         about: change.trim_end().to_owned(),
-        name: stage.number.to_string(),
-        taken: Taken::Stage,
+        taken: Taken::Change(Change::Stage(stage.number)),
     }
 }
 
 /// Goes to the chosen state.
-pub fn take(state: &mut State, number: &str) -> Vec<Effect> {
-    let went = number.parse().is_ok_and(|number| state.document.editor.go_to_stage(number));
-    if went { super::completing::typed(state, &Edit::Undo) } else { Vec::new() }
+pub fn take(turn: &mut Turn<&mut Data>, number: usize) {
+    if turn.document.editor.go_to_stage(number) {
+        super::completing::typed(turn, &Edit::Undo);
+    }
 }

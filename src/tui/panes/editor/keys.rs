@@ -3,13 +3,12 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use super::KIND;
-use crate::tui::action::{Action, App, Edit, Go};
-use crate::tui::intents::intents;
-use crate::tui::keys::build::{
-    BACKSPACE, DELETE, DOWN, END, ENTER, ESC, HOME, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, TAB, UP, alt, bind, ch, control,
-    ctrl, f, shift,
+use crate::tui::base::action::{Action, App, Edit, Go};
+use crate::tui::base::intents::intents;
+use crate::tui::base::key::{
+    BACKSPACE, Binding, DELETE, DOWN, END, ENTER, ESC, HOME, Key, LEFT, PAGE_DOWN, PAGE_UP, RIGHT, Scope, TAB, UP, alt,
+    bind, ch, control, ctrl, f, shift,
 };
-use crate::tui::keys::{Binding, Key, Scope};
 
 intents! {
     /// What the script alone can be asked for.

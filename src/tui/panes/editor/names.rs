@@ -4,100 +4,99 @@
 use crate::lang::diagnostic::{Severity, has_errors};
 use crate::lang::front_end;
 use crate::lang::service::RenameError;
-use crate::tui::action::Action;
-use crate::tui::effect::Effect;
-use crate::tui::input::Input;
-use crate::tui::state::{Layer, State};
+use crate::tui::base::input::Input;
+use crate::tui::data::Data;
+use crate::tui::layers::line::Line;
+use crate::tui::pane::ask::Change;
+use crate::tui::pane::{Ask, Turn};
 
 /// Jumps that are kept to go back.
 const MOST_JUMPS: usize = 100;
 
 /// Puts the cursor where the thing under it is defined.
-pub fn definition(state: &mut State) {
-    state.focus_on(super::KIND);
-    let (source, offset) = (state.document.source(), state.document.editor.offset());
+pub fn definition(turn: &mut Turn<&mut Data>) {
+    turn.focus_on(super::KIND);
+    let (source, offset) = (turn.document.source(), turn.document.editor.offset());
     if let Some(path) = front_end(&source).imported(&source, offset) {
-        state.tell(Severity::Info, format!("{path} is a file of its own: open it with probescope {path}"));
+        turn.tell(Severity::Info, format!("{path} is a file of its own: open it with probescope {path}"));
         return;
     }
     let Some(span) = front_end(&source).definition(&source, offset) else {
-        state.tell(Severity::Info, "The script defines nothing by this name");
+        turn.tell(Severity::Info, "The script defines nothing by this name");
         return;
     };
-    let jumps = &mut state.document.assist.jumps;
-    jumps.push(state.document.editor.cursor());
+    let document = &mut turn.document;
+    let jumps = &mut document.assist.jumps;
+    jumps.push(document.editor.cursor());
     if jumps.len() > MOST_JUMPS {
         jumps.remove(0);
     }
-    state.document.editor.go_to_offset(span.start);
+    document.editor.go_to_offset(span.start);
 }
 
 /// Puts the cursor back where the last jump began.
-pub fn back(state: &mut State) {
-    state.focus_on(super::KIND);
-    match state.document.assist.jumps.pop() {
-        Some(place) => state.document.editor.go_to(place, false),
-        None => state.tell(Severity::Info, "There was no jump to go back from"),
+pub fn back(turn: &mut Turn<&mut Data>) {
+    turn.focus_on(super::KIND);
+    match turn.document.assist.jumps.pop() {
+        Some(place) => turn.document.editor.go_to(place, false),
+        None => turn.tell(Severity::Info, "There was no jump to go back from"),
     }
 }
 
 /// Asks for another name of the thing under the cursor.
-pub fn ask_name(state: &mut State) {
-    state.focus_on(super::KIND);
-    let source = state.document.source();
-    match front_end(&source).renamable(&source, state.document.editor.offset()) {
-        Some(span) => state.layers.push(Layer::Rename(Input::proposing(source.slice(span)))),
-        None => state.tell(Severity::Info, RenameError::NoName.to_string()),
+pub fn ask_name(turn: &mut Turn<&mut Data>) {
+    turn.focus_on(super::KIND);
+    let source = turn.document.source();
+    match front_end(&source).renamable(&source, turn.document.editor.offset()) {
+        Some(span) => {
+            let input = Input::proposing(source.slice(span));
+            turn.open(Line::new("Another name, in the whole script", input, |name| {
+                Ok(Ask::Script(None, Change::Rename(name.to_owned())))
+            }));
+        }
+        None => turn.tell(Severity::Info, RenameError::NoName.to_string()),
     }
 }
 
-/// Applies an intent in the line with the new name.
-pub fn renaming(state: &mut State, action: &Action) -> Vec<Effect> {
-    let Some(Layer::Rename(input)) = state.layers.last_mut() else { return Vec::new() };
-    if let Some(new) = input.answer(action) {
-        state.layers.pop();
-        rename(state, &new);
-    }
-    Vec::new()
-}
-
-fn rename(state: &mut State, new: &str) {
-    let source = state.document.source();
-    match front_end(&source).rename(&source, state.document.editor.offset(), new) {
+/// Gives it another name.
+pub fn rename(turn: &mut Turn<&mut Data>, new: &str) {
+    let source = turn.document.source();
+    match front_end(&source).rename(&source, turn.document.editor.offset(), new) {
         Ok(edits) => {
             let count = edits.len();
-            state.document.editor.replace_all(&edits);
+            turn.document.editor.replace_all(&edits);
             let places = if count == 1 { "1 place".to_owned() } else { format!("{count} places") };
-            state.tell(Severity::Info, format!("Renamed in {places}"));
+            turn.tell(Severity::Info, format!("Renamed in {places}"));
         }
-        Err(error) => state.tell(Severity::Warning, format!("Not renamed: {error}")),
+        Err(error) => turn.tell(Severity::Warning, format!("Not renamed: {error}")),
     }
 }
 
 /// Lays the script out anew.
-pub fn format(state: &mut State) {
-    state.focus_on(super::KIND);
-    let source = state.document.source();
+pub fn format(turn: &mut Turn<&mut Data>) {
+    turn.focus_on(super::KIND);
+    let source = turn.document.source();
     match front_end(&source).format(&source) {
-        Some(text) if !state.document.editor.differs_from(&text) => {
-            state.tell(Severity::Info, "The script is formatted already");
+        Some(text) if !turn.document.editor.differs_from(&text) => {
+            turn.tell(Severity::Info, "The script is formatted already");
         }
-        Some(text) => state.document.editor.lay_out(&text),
+        Some(text) => turn.document.editor.lay_out(&text),
         None if has_errors(&front_end(&source).syntax(&source)) => {
-            state.tell(Severity::Warning, "Not formatted: the script has errors, F4 goes to the next one");
+            turn.tell(Severity::Warning, "Not formatted: the script has errors, F4 goes to the next one");
         }
         None => {
             let text = format!("{} programs keep the layout that they were written in", front_end(&source).name());
-            state.tell(Severity::Info, text);
+            turn.tell(Severity::Info, text);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::tui::action::{Action, App, Edit};
-    use crate::tui::state::{File, State};
-    use crate::tui::update::act;
+    use crate::tui::base::action::{Action, App, Edit};
+    use crate::tui::data::document::File;
+    use crate::tui::desk::state::State;
+    use crate::tui::desk::update::act;
 
     /// A workbench with the cursor where `|` is.
     fn workbench(text: &str) -> State {

@@ -3,12 +3,12 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::paint::{clear, frame, put, style_row};
-use crate::tui::panes::editor::assist::Popup;
-use crate::tui::panes::editor::text::columns;
-use crate::tui::state::State;
-use crate::tui::text::{fit, neutralise, width};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::{clear, frame, put, style_row};
+use crate::tui::base::text::{fit, neutralise, width};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
+use crate::tui::data::assist::Popup;
+use crate::tui::data::text::columns;
 
 /// Columns that what is known of a name takes beside it at most.
 const MOST_DETAIL: usize = 40;
@@ -17,14 +17,14 @@ const MOST_DETAIL: usize = 40;
 const ROWS: usize = 8;
 
 /// Paints it below the cursor, or above where there is no room. `editor` is the script's frame.
-pub fn draw(state: &State, popup: &Popup, buf: &mut Buffer, editor: Rect, body: Rect) {
-    let theme = &state.theme;
-    let (line, column) = state.document.editor.cursor();
-    let y = editor.y + 1 + line.saturating_sub(state.document.editor.top) as u16;
+pub fn draw(data: &Data, popup: &Popup, buf: &mut Buffer, editor: Rect, body: Rect) {
+    let theme = &data.theme;
+    let (line, column) = data.document.editor.cursor();
+    let y = editor.y + 1 + line.saturating_sub(data.document.editor.top) as u16;
     let start = popup.current().map_or(0, |c| c.replace.start);
-    let typed = (state.document.editor.offset().saturating_sub(start)) as usize;
+    let typed = (data.document.editor.offset().saturating_sub(start)) as usize;
     let at =
-        columns(state.document.editor.line(), column).saturating_sub(typed).saturating_sub(state.document.editor.left);
+        columns(data.document.editor.line(), column).saturating_sub(typed).saturating_sub(data.document.editor.left);
     let labels = popup.items.iter().map(|i| width(&i.label)).max().unwrap_or(0);
     let details = popup.items.iter().map(|i| width(&i.detail)).max().unwrap_or(0);
     // Names are told in full wherever there is room, whatever else is known of them behind.
@@ -33,7 +33,7 @@ pub fn draw(state: &State, popup: &Popup, buf: &mut Buffer, editor: Rect, body: 
     let below = body.bottom().saturating_sub(y + 1);
     let height = (rows + 2).min(below.max(y.saturating_sub(body.y)));
     let top = if below >= height { y + 1 } else { y.saturating_sub(height) };
-    let left = editor.x + 1 + crate::tui::panes::editor::draw::gutter(state, &state.document) as u16 + at as u16;
+    let left = editor.x + 1 + crate::tui::panes::editor::draw::gutter(data, &data.document) as u16 + at as u16;
     let wide = wide.min(body.width);
     let x = left.saturating_sub(1).min(body.right().saturating_sub(wide));
     let area = Rect { x, y: top, width: wide, height }.intersection(body);

@@ -7,24 +7,24 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::store::{History as _, PayloadKind};
-use crate::tui::columns::EVENTS;
-use crate::tui::input::Input;
-use crate::tui::paint::{highlighted, note, put, put_end, style_row};
-use crate::tui::panes::Context;
-use crate::tui::panes::bars::pane_frame;
-use crate::tui::panes::events::expression::{Expression, is_meant};
-use crate::tui::panes::events::filter::matches;
+use crate::tui::base::input::Input;
+use crate::tui::base::paint::{highlighted, note, put, put_end, style_row};
+use crate::tui::base::text::{char_width, counted, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
+use crate::tui::data::expression::{Expression, is_meant};
+use crate::tui::data::filter::matches;
+use crate::tui::data::trace::Phase;
+use crate::tui::pane::Context;
 use crate::tui::panes::events::log::{EventLog, Shown};
-use crate::tui::state::{Layer, State};
-use crate::tui::text::{char_width, counted, fit, fit_end, grouped, neutralise, neutralise_line, width, wrap};
-use crate::tui::theme::Slot;
-use crate::tui::trace::Phase;
+use crate::tui::widgets::columns::EVENTS;
+use crate::tui::widgets::frame::pane_frame;
 
 /// Index of the line that is shown at a row of the screen; `area` is the pane's frame.
 #[must_use]
 pub fn line_at(log: &EventLog, ctx: &Context<'_>, area: Rect, row: u16) -> Option<usize> {
     let inside = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
-    let store = &ctx.state.store;
+    let store = &ctx.data.store;
     let table = below(inside, filter_rows(log, ctx, inside));
     let table = below(table, heading_rows(table));
     let rows = usize::from(table.height);
@@ -55,7 +55,7 @@ const DELTA_FROM: u16 = 100;
 
 /// Paints the pane.
 pub fn draw(log: &EventLog, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-    let state = ctx.state;
+    let state = ctx.data;
     let (mut inside, taken) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
     let store = &state.store;
@@ -96,8 +96,7 @@ const fn below(area: Rect, rows: u16) -> Rect {
 
 /// The filter that is being typed, when it is this pane's.
 fn typed<'a>(ctx: &Context<'a>) -> Option<&'a Input> {
-    let typed = ctx.state.layers.iter().find_map(|l| if let Layer::Filter(i) = l { Some(i) } else { None });
-    typed.filter(|_| ctx.state.filtered() == Some(ctx.pane))
+    ctx.filter()
 }
 
 fn draw_filter(log: &EventLog, ctx: &Context<'_>, buf: &mut Buffer, inside: Rect) {
@@ -155,8 +154,8 @@ impl Columns {
         self.probe() + part(self.probe)
     }
 
-    fn heading(&self, log: &EventLog, state: &State, buf: &mut Buffer, area: Rect) {
-        let look = state.theme[Slot::Heading];
+    fn heading(&self, log: &EventLog, data: &Data, buf: &mut Buffer, area: Rect) {
+        let look = data.theme[Slot::Heading];
         if self.time > 0 {
             put_end(buf, area, 1 + self.time, 0, EVENTS[0].title, look);
         }
@@ -168,20 +167,20 @@ impl Columns {
         }
         let x = put(buf, area, self.output(), 0, EVENTS[3].title, look);
         if log.left > 0 {
-            put(buf, area, x + 1, 0, &format!("from column {}", log.left + 1), state.theme[Slot::Faint]);
+            put(buf, area, x + 1, 0, &format!("from column {}", log.left + 1), data.theme[Slot::Faint]);
         }
     }
 
-    fn row(&self, log: &EventLog, state: &State, buf: &mut Buffer, area: Rect, y: usize, row: &Shown) {
-        let theme = &state.theme;
+    fn row(&self, log: &EventLog, data: &Data, buf: &mut Buffer, area: Rect, y: usize, row: &Shown) {
+        let theme = &data.theme;
         if self.time > 0 {
             put_end(buf, area, 1 + self.time, y, &row.time(log.clock), theme[Slot::Faint]);
         }
         if self.delta > 0 {
             put_end(buf, area, self.probe() - 2, y, &row.delta(), theme[Slot::Faint]);
         }
-        let entry = state.store.entry(row.row.entry);
-        let is_own = entry.is_some_and(|entry| state.own.has_caused(row.info.as_deref(), &entry));
+        let entry = data.store.entry(row.row.entry);
+        let is_own = entry.is_some_and(|entry| data.own.has_caused(row.info.as_deref(), &entry));
         if is_own {
             put(buf, area, 0, y, OWN_MARK, theme[Slot::Warning]);
         }
@@ -258,8 +257,8 @@ fn skip_columns(text: &str, columns: usize) -> &str {
     if columns == 0 { text } else { "" }
 }
 
-fn counts(log: &EventLog, state: &State) -> String {
-    let store = &state.store;
+fn counts(log: &EventLog, data: &Data) -> String {
+    let store = &data.store;
     let held = log.held(store);
     let mut out = if log.is_filtered() {
         let more = if log.is_looking(store) { "…" } else { "" };
@@ -274,7 +273,7 @@ fn counts(log: &EventLog, state: &State) -> String {
         let _ = write!(out, " · {} older dropped", grouped(store.trimmed_entries()));
     }
     if log.hides_own() {
-        let maps = if state.document.maps.views.is_empty() { "" } else { " (maps count them)" };
+        let maps = if data.document.maps.views.is_empty() { "" } else { " (maps count them)" };
         let _ = write!(out, " · without probescope's own{maps}");
     }
     if !log.follows() {
@@ -285,7 +284,7 @@ fn counts(log: &EventLog, state: &State) -> String {
 
 /// Nothing was printed yet: why that may be.
 fn waiting(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-    let (state, document) = (ctx.state, ctx.document);
+    let (state, document) = (ctx.data, ctx.document);
     let theme = &state.theme;
     let room = usize::from(area.width).saturating_sub(2);
     put(buf, area, 1, 0, &fit("Attached; no line was printed yet.", room), theme[Slot::Dim]);
@@ -304,7 +303,7 @@ fn waiting(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
 }
 
 fn welcome(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-    let (state, document) = (ctx.state, ctx.document);
+    let (state, document) = (ctx.data, ctx.document);
     let theme = &state.theme;
     if document.trace.phase == Phase::Running {
         return waiting(ctx, buf, area);

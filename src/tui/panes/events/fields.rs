@@ -2,18 +2,17 @@
 
 use std::collections::HashMap;
 
-use super::EventsPane;
-use super::expression::{Expression, named, plain, quoted, text_of};
 use super::keys::Intent;
 use super::log::EventLog;
 use super::update::chosen;
 use crate::lang::diagnostic::Severity;
 use crate::model::value::Value;
 use crate::store::{Entry, History as _};
-use crate::tui::effect::Effect;
-use crate::tui::panes::chooser::{Choice, Chooser, Taken};
-use crate::tui::state::{Layer, State};
-use crate::tui::text::{fit, grouped};
+use crate::tui::base::text::{fit, grouped};
+use crate::tui::data::Data;
+use crate::tui::data::expression::{Expression, named, plain, quoted, text_of};
+use crate::tui::layers::chooser::{Choice, Chooser, Taken};
+use crate::tui::pane::Turn;
 
 /// Rows whose values are counted, from the newest.
 const MOST_COUNTED: usize = 20_000;
@@ -39,9 +38,9 @@ fn and(log: &EventLog, condition: &str) -> String {
 }
 
 /// Lists the fields of the chosen event.
-pub fn choose(log: &EventLog, state: &mut State, intent: Intent) {
-    let shown = chosen(log, state);
-    let entry = shown.as_ref().and_then(|s| state.store.entry(s.row.entry));
+pub fn choose(log: &EventLog, turn: &mut Turn<&Data>, intent: Intent) {
+    let shown = chosen(log, turn);
+    let entry = shown.as_ref().and_then(|s| turn.store.entry(s.row.entry));
     let info = shown.as_ref().and_then(|s| s.info.as_deref());
     let fields = entry.as_ref().map_or_else(Vec::new, |e| named(info, e));
     let title = match intent {
@@ -54,25 +53,24 @@ pub fn choose(log: &EventLog, state: &mut State, intent: Intent) {
         .map(|(column, value)| {
             let text = text_of(value);
             let condition = condition(&column.name, value);
-            let (taken, about, name) = match intent {
-                Intent::Field => (Taken::Filter, condition.clone(), and(log, &condition)),
-                Intent::Values => (Taken::Values, text, column.name.to_string()),
-                _ => (Taken::Copy, text.clone(), text),
+            let (about, taken) = match intent {
+                Intent::Field => (condition.clone(), Taken::Filter(and(log, &condition))),
+                Intent::Values => (text, Taken::InPane(Intent::Values.action().told(column.name.to_string()))),
+                _ => (text.clone(), Taken::Copy(text)),
             };
-            Choice { title: column.name.to_string(), about: fit(about.trim(), 200).into_owned(), name, taken }
+            Choice { title: column.name.to_string(), about: fit(about.trim(), 200).into_owned(), taken }
         })
         .collect();
     if choices.is_empty() {
-        state.tell(Severity::Info, "This row has no fields: choose an event of printf or print");
+        turn.tell(Severity::Info, "This row has no fields: choose an event of printf or print");
         return;
     }
-    state.layers.push(Layer::Chooser(Chooser::new(title, choices)));
+    turn.open(Chooser::new(title, choices));
 }
 
 /// Lists the values of a field with how often they occur among the newest events that are shown.
-pub fn values(state: &mut State, field: &str) -> Vec<Effect> {
-    let Some(pane) = state.panes.view::<EventsPane>() else { return Vec::new() };
-    let (log, store) = (&pane.log, &state.store);
+pub fn values(log: &EventLog, turn: &mut Turn<&Data>, field: &str) {
+    let store = &turn.data().store;
     let len = log.len(store);
     let mut counts: HashMap<String, (u64, String)> = HashMap::new();
     let mut last = None;
@@ -82,7 +80,7 @@ pub fn values(state: &mut State, field: &str) -> Vec<Effect> {
             continue;
         };
         let Some(entry) = store.entry(row.entry) else { continue };
-        if let Some(value) = value_of(state, &entry, field) {
+        if let Some(value) = value_of(turn, &entry, field) {
             events += 1;
             counts.entry(text_of(&value)).or_insert_with(|| (0, condition(field, &value))).0 += 1;
         }
@@ -93,16 +91,14 @@ pub fn values(state: &mut State, field: &str) -> Vec<Effect> {
     let choice = |(text, (count, condition)): (String, (u64, String))| Choice {
         title: text.trim().to_owned(),
         about: format!("{} of {}", grouped(count), grouped(events)),
-        name: and(log, &condition),
-        taken: Taken::Filter,
+        taken: Taken::Filter(and(log, &condition)),
     };
     let choices: Vec<Choice> = all.into_iter().take(MOST_LISTED).map(choice).collect();
-    state.tell(Severity::Info, format!("{} different values of {}", grouped(distinct as u64), plain(field)));
-    state.layers.push(Layer::Chooser(Chooser::new("Only events with", choices)));
-    Vec::new()
+    turn.tell(Severity::Info, format!("{} different values of {}", grouped(distinct as u64), plain(field)));
+    turn.open(Chooser::new("Only events with", choices));
 }
 
-fn value_of(state: &State, entry: &Entry, field: &str) -> Option<Value> {
-    let info = state.store.trace(entry.trace).map(|info| &**info);
+fn value_of(data: &Data, entry: &Entry, field: &str) -> Option<Value> {
+    let info = data.store.trace(entry.trace).map(|info| &**info);
     named(info, entry).into_iter().find(|(column, _)| &*column.name == field).map(|(_, value)| value.clone())
 }

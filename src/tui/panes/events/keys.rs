@@ -1,10 +1,9 @@
 //! The keys of the events.
 
 use super::KIND;
-use crate::tui::action::{Action, Events, Go};
-use crate::tui::intents::intents;
-use crate::tui::keys::build::{ENTER, LEFT, RIGHT, bind, ch};
-use crate::tui::keys::{Binding, Scope};
+use crate::tui::base::action::{Action, Events, Go};
+use crate::tui::base::intents::intents;
+use crate::tui::base::key::{Binding, ENTER, LEFT, RIGHT, Scope, bind, ch};
 
 intents! {
     /// What this pane alone can be asked for.

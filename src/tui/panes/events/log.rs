@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::expression::{Expression, Fields};
-use super::filter::Terms;
 use crate::store::{History as _, PayloadKind, Row, Store, TraceId, TraceInfo};
-use crate::tui::own::Own;
+use crate::tui::data::expression::{Expression, Fields};
+use crate::tui::data::filter::Terms;
+use crate::tui::data::own::Own;
 
 /// Rows that a filter looks at between two looks at the keyboard, by their texts and by their values.
 const LOOKED_AT_ONCE: u64 = 8192;
@@ -17,7 +17,7 @@ const ROW_BYTES: u64 = 256;
 /// A view of the history's rows: those that pass the filter, oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
-    /// What rows must contain; see [`super::filter::matches`].
+    /// What rows must contain; see [`crate::tui::data::filter::matches`].
     filter: String,
     /// The same as a condition over fields, where it is one.
     expression: Option<Expression>,

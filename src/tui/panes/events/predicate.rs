@@ -1,6 +1,6 @@
 //! A row of the events as a predicate of the clause that reported it.
 
-use super::expression::{named, plain, quoted, text_of};
+use super::keys::Intent;
 use super::log::EventLog;
 use super::update::chosen;
 use crate::lang::diagnostic::Severity;
@@ -10,12 +10,14 @@ use crate::lang::source::Span;
 use crate::model::value::Value;
 use crate::session::update::{ScriptId, TraceId};
 use crate::store::{History as _, Payload};
-use crate::tui::document::Document;
-use crate::tui::effect::Effect;
-use crate::tui::panes::chooser::{Choice, Chooser, Taken};
-use crate::tui::panes::editor::KIND;
-use crate::tui::state::{Layer, State};
-use crate::tui::text::fit;
+use crate::tui::base::kind::SCRIPT;
+use crate::tui::base::text::fit;
+use crate::tui::data::Data;
+use crate::tui::data::document::Document;
+use crate::tui::data::expression::{named, plain, quoted, text_of};
+use crate::tui::layers::chooser::{Choice, Chooser, Taken};
+use crate::tui::pane::ask::Change;
+use crate::tui::pane::{Ask, Turn};
 
 /// What a choice stands for: `trace, start and end of the call, number of the argument, value`.
 struct Asked<'a> {
@@ -56,14 +58,14 @@ fn literal(value: &Value) -> Option<String> {
 }
 
 /// Lists the values of the chosen event that its clause could ask for.
-pub fn choose(log: &EventLog, state: &mut State) {
-    let shown = chosen(log, state);
-    let entry = shown.as_ref().and_then(|shown| state.store.entry(shown.row.entry));
+pub fn choose(log: &EventLog, turn: &mut Turn<&Data>) {
+    let shown = chosen(log, turn);
+    let entry = shown.as_ref().and_then(|shown| turn.store.entry(shown.row.entry));
     let Some((entry, info)) = entry.zip(shown.as_ref().and_then(|shown| shown.info.as_deref())) else {
-        return state.tell(Severity::Info, "Choose an event first");
+        return turn.tell(Severity::Info, "Choose an event first");
     };
     let Payload::Event { action, .. } = &entry.payload else {
-        return state.tell(Severity::Info, "This row is of no clause: choose an event of printf or print");
+        return turn.tell(Severity::Info, "This row is of no clause: choose an event of printf or print");
     };
     let Some(call) = info.action(*action).map(|action| action.span) else { return };
     let choice = |(argument, (column, value)): (usize, (&crate::store::Column, &Value))| {
@@ -72,48 +74,47 @@ pub fn choose(log: &EventLog, state: &mut State) {
         Some(Choice {
             title: plain(&column.name).to_owned(),
             about: fit(&format!("{} == {literal}", plain(&column.name)), 200).into_owned(),
-            name: asked.name(),
-            taken: Taken::Predicate,
+            taken: Taken::InPane(Intent::Predicate.action().told(asked.name())),
         })
     };
     let choices: Vec<Choice> = named(Some(info), &entry).into_iter().enumerate().filter_map(choice).collect();
     if choices.is_empty() {
-        return state.tell(Severity::Info, "This row has no value that a predicate could ask for");
+        return turn.tell(Severity::Info, "This row has no value that a predicate could ask for");
     }
-    state.layers.push(Layer::Chooser(Chooser::new("The clause fires only with", choices)));
+    turn.open(Chooser::new("The clause fires only with", choices));
 }
 
 /// Gives the clause its predicate.
-pub fn take(state: &mut State, name: &str) -> Vec<Effect> {
-    match Asked::read(name).map(|asked| narrow(state, &asked)) {
+pub fn take(turn: &mut Turn<&Data>, name: &str) {
+    match Asked::read(name).map(|asked| narrow(turn, &asked)) {
         Some(Ok(condition)) => {
-            state.focus_on(KIND);
-            state.tell(Severity::Info, format!("{condition}: Ctrl-S runs it, Ctrl-Z takes it back"));
+            turn.focus_on(SCRIPT);
+            turn.tell(Severity::Info, format!("{condition}: Ctrl-S runs it, Ctrl-Z takes it back"));
         }
-        Some(Err(why)) => state.tell(Severity::Warning, why),
+        Some(Err(why)) => turn.tell(Severity::Warning, why),
         None => {}
     }
-    Vec::new()
 }
 
-fn narrow(state: &mut State, asked: &Asked<'_>) -> Result<String, String> {
-    let info = state.store.trace(asked.trace).cloned();
+fn narrow(turn: &mut Turn<&Data>, asked: &Asked<'_>) -> Result<String, String> {
+    let info = turn.store.trace(asked.trace).cloned();
     let script = info.as_ref().map_or("", |info| &*info.script);
-    let id = script_of(state, asked.trace, script).ok_or("The script of this event is not open")?;
-    let Some(document) = state.document(id) else { return Err("The script is not open".to_owned()) };
+    let id = script_of(turn, asked.trace, script).ok_or("The script of this event is not open")?;
+    let Some(document) = turn.document(id) else { return Err("The script is not open".to_owned()) };
     let source = document.source();
     let call = moved(asked.call, script, &source.text)
         .ok_or("The script was changed where this event comes from: run it again first")?;
     let (span, new) = narrowed(front_end(&source), &source, call, asked.argument, asked.literal)
         .map_err(|e| format!("No predicate for that: {e}"))?;
-    state.with(id, |state| state.document.editor.replace(span, &new));
-    Ok(new.trim().to_owned())
+    let condition = new.trim().to_owned();
+    turn.ask(Ask::Script(Some(id), Change::Replace(span, new)));
+    Ok(condition)
 }
 
 /// The open script that a trace is of: the one that ran, else one with that text.
-fn script_of(state: &State, trace: TraceId, script: &str) -> Option<ScriptId> {
-    let owner = state.documents().find(|document: &&Document| document.owns(trace));
-    let same = || state.documents().find(|document| !script.is_empty() && document.editor.text() == script);
+fn script_of(data: &Data, trace: TraceId, script: &str) -> Option<ScriptId> {
+    let owner = data.documents().find(|document: &&Document| document.owns(trace));
+    let same = || data.documents().find(|document| !script.is_empty() && document.editor.text() == script);
     owner.or_else(same).map(|document| document.id)
 }
 

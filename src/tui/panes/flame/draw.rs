@@ -7,11 +7,11 @@ use ratatui::style::{Modifier, Style};
 use super::FlamePane;
 use super::place::{Cell, in_sight, row};
 use crate::model::flame::{Compare, FlameTree, FrameKind, NodeId, ROOT};
-use crate::tui::paint::{note, put, put_end};
-use crate::tui::panes::Context;
-use crate::tui::panes::bars::pane_frame;
-use crate::tui::text::{fit, grouped, neutralise, width};
-use crate::tui::theme::{Slot, Theme};
+use crate::tui::base::paint::{note, put, put_end};
+use crate::tui::base::text::{fit, grouped, neutralise, width};
+use crate::tui::base::theme::{Slot, Theme};
+use crate::tui::pane::Context;
+use crate::tui::widgets::frame::pane_frame;
 
 /// Change of share at which the colour is full.
 const FULL_CHANGE: f64 = 0.1;
@@ -123,7 +123,7 @@ fn heading(pane: &FlamePane, tree: &FlameTree, ctx: &Context<'_>, buf: &mut Buff
 /// What is looked for, and how much has it.
 fn searched(pane: &FlamePane, tree: &FlameTree, ctx: &Context<'_>) -> Vec<(String, Slot)> {
     let mut words = Vec::new();
-    if ctx.state.layers.iter().any(|l| matches!(l, crate::tui::state::Layer::Filter(_))) && ctx.focused {
+    if ctx.filter().is_some() && ctx.focused {
         words.push((format!("search {}▏", neutralise(pane.search.text())), Slot::Key));
     } else if !pane.search.text().is_empty() {
         words.push((format!("search {}", neutralise(pane.search.text())), Slot::Key));

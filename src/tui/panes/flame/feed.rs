@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::model::flame::{Compare, FlameTree, Shape, has_stacks, only_grows};
 use crate::model::snapshot::MapSnapshot;
 use crate::session::update::TraceId;
-use crate::tui::discard;
-use crate::tui::document::Document;
+use crate::tui::base::discard;
+use crate::tui::data::document::Document;
 
 /// Frames that are looked at before keys are answered again, a few ms.
 const SLICE: usize = 40_000;

@@ -12,18 +12,19 @@ use crate::model::flame::{FlameTree, NodeId, ROOT, Shape};
 use crate::model::stats::PartialMap;
 use crate::output::export::folded;
 use crate::store::History as _;
-use crate::tui::action::{Action, Events, Go, Pick, Picked};
-use crate::tui::effect::Effect;
-use crate::tui::input::Input;
-use crate::tui::panes::rows::copy;
-use crate::tui::state::{Layer, State};
-use crate::tui::text::neutralise;
+use crate::tui::base::action::{Action, Events, Go, Pick, Picked};
+use crate::tui::base::input::Input;
+use crate::tui::base::text::neutralise;
+use crate::tui::data::Data;
+use crate::tui::layers::line::FilterLine;
+use crate::tui::pane::Turn;
+use crate::tui::widgets::rows::copy;
 
 /// Levels that a page key goes by.
 const PAGE: usize = 10;
 
 /// Applies an intent.
-pub fn act(pane: &mut FlamePane, state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
+pub fn act(pane: &mut FlamePane, turn: &mut Turn<&Data>, action: &Action, area: Rect) {
     let body = draw::body(area);
     match action {
         Action::Go(movement) => go(pane, *movement, body),
@@ -35,18 +36,17 @@ pub fn act(pane: &mut FlamePane, state: &mut State, action: &Action, area: Rect)
                 zoom(pane);
             }
         }
-        Action::Events(Events::Filter) => state.layers.push(Layer::Filter(Input::new(pane.search.text()))),
+        Action::Events(Events::Filter) => turn.open(FilterLine(Input::new(pane.search.text()))),
         Action::Filter(text) => pane.search.set(text, &pane.feed),
         _ => {
             if let Some(intent) = Intent::of(action) {
-                return own(pane, state, intent);
+                return own(pane, turn, intent);
             }
         }
     }
-    Vec::new()
 }
 
-fn own(pane: &mut FlamePane, state: &mut State, intent: Intent) -> Vec<Effect> {
+fn own(pane: &mut FlamePane, turn: &mut Turn<&Data>, intent: Intent) {
     let shape = pane.feed.shape.clone();
     match intent {
         Intent::Out => {
@@ -61,25 +61,24 @@ fn own(pane: &mut FlamePane, state: &mut State, intent: Intent) -> Vec<Effect> {
         Intent::All => {
             pane.feed.set_shape(Shape { inverted: shape.inverted, merged: shape.merged, ..Shape::default() });
         }
-        Intent::Hide | Intent::Only => leave_out(pane, state, intent == Intent::Hide),
-        Intent::Baseline => baseline(pane, state),
-        Intent::Map => next_map(pane, state),
-        Intent::Next | Intent::Previous => next_found(pane, state, intent == Intent::Next),
+        Intent::Hide | Intent::Only => leave_out(pane, turn, intent == Intent::Hide),
+        Intent::Baseline => baseline(pane, turn),
+        Intent::Map => next_map(pane, turn),
+        Intent::Next | Intent::Previous => next_found(pane, turn, intent == Intent::Next),
         Intent::Copy => {
             let text = pane.feed.tree().map(|tree| path_text(tree, pane.selected));
-            return copy(state, text);
+            copy(turn, text);
         }
         Intent::Folded => {
             let map = pane.feed.map.clone().unwrap_or_default();
             let reading = pane.feed.reading();
-            let stats = reading
-                .and_then(|reading| state.store.stats_at(reading.trace, state.store.time_at(state.moment.cursor)));
+            let stats =
+                reading.and_then(|reading| turn.store.stats_at(reading.trace, turn.store.time_at(turn.moment.cursor)));
             let of = stats.and_then(|stats| stats.part(&map).map(PartialMap::sentence));
             let text = pane.feed.tree().map(|tree| folded::text(tree, of.as_deref()));
-            return copy(state, text);
+            copy(turn, text);
         }
     }
-    Vec::new()
 }
 
 fn path_text(tree: &FlameTree, node: NodeId) -> String {
@@ -119,12 +118,12 @@ fn go(pane: &mut FlamePane, movement: Go, body: Rect) {
     }
 }
 
-fn leave_out(pane: &mut FlamePane, state: &mut State, hide: bool) {
+fn leave_out(pane: &mut FlamePane, turn: &mut Turn<&Data>, hide: bool) {
     let shape = pane.feed.shape.clone();
     let Some(name) =
         pane.feed.tree().filter(|_| pane.selected != ROOT).map(|t| Arc::clone(&t.name_of(pane.selected).text))
     else {
-        state.tell(Severity::Info, "Choose a frame first: the root is in every stack");
+        turn.tell(Severity::Info, "Choose a frame first: the root is in every stack");
         return;
     };
     let words = neutralise(&name).into_owned();
@@ -132,40 +131,40 @@ fn leave_out(pane: &mut FlamePane, state: &mut State, hide: bool) {
         let mut hidden = shape.hidden;
         hidden.push(name);
         pane.feed.set_shape(Shape { hidden, ..shape });
-        state.tell(Severity::Info, format!("Left out: {words}; a shows all again"));
+        turn.tell(Severity::Info, format!("Left out: {words}; a shows all again"));
     } else {
         pane.feed.set_shape(Shape { only: Some(name), ..shape });
-        state.tell(Severity::Info, format!("Only stacks with {words}; a shows all again"));
+        turn.tell(Severity::Info, format!("Only stacks with {words}; a shows all again"));
     }
 }
 
-fn baseline(pane: &mut FlamePane, state: &mut State) {
+fn baseline(pane: &mut FlamePane, turn: &mut Turn<&Data>) {
     if pane.feed.baseline.is_some() {
         pane.feed.set_baseline(None);
-        state.tell(Severity::Info, "Compared no more");
+        turn.tell(Severity::Info, "Compared no more");
         return;
     }
-    let Some(reading) = Reading::of(pane.document(state)) else {
-        state.tell(Severity::Info, "There is nothing to keep yet");
+    let Some(reading) = Reading::of(pane.document(turn)) else {
+        turn.tell(Severity::Info, "There is nothing to keep yet");
         return;
     };
     pane.feed.set_baseline(Some(reading));
-    state.tell(Severity::Info, "Kept: what comes from now on is shown, coloured by whether its share has grown");
+    turn.tell(Severity::Info, "Kept: what comes from now on is shown, coloured by whether its share has grown");
 }
 
-fn next_map(pane: &mut FlamePane, state: &mut State) {
-    let names: Vec<Arc<str>> = maps(pane.document(state)).map(|m| Arc::clone(&m.name)).collect();
+fn next_map(pane: &mut FlamePane, turn: &mut Turn<&Data>) {
+    let names: Vec<Arc<str>> = maps(pane.document(turn)).map(|m| Arc::clone(&m.name)).collect();
     let at = names.iter().position(|n| Some(n) == pane.feed.map.as_ref());
     let Some(next) = names.get(at.map_or(0, |at| (at + 1) % names.len())) else { return };
     if names.len() == 1 {
-        state.tell(Severity::Info, "No other map of this script has stacks");
+        turn.tell(Severity::Info, "No other map of this script has stacks");
         return;
     }
     pane.feed.show(Arc::clone(next));
 }
 
 /// Goes to the next frame that was looked for, in the order of the tree's depth, widest first on a level.
-fn next_found(pane: &mut FlamePane, state: &mut State, forward: bool) {
+fn next_found(pane: &mut FlamePane, turn: &mut Turn<&Data>, forward: bool) {
     let Some(tree) = pane.feed.tree() else { return };
     let found: Vec<NodeId> = place::cells(tree, pane.zoom, pane.by_name, u16::MAX, 0..tree.deepest().min(512) + 1)
         .into_iter()
@@ -180,6 +179,6 @@ fn next_found(pane: &mut FlamePane, state: &mut State, forward: bool) {
     };
     match next {
         Some(node) => pane.selected = *node,
-        None => state.tell(Severity::Info, "No frame has that name; f searches"),
+        None => turn.tell(Severity::Info, "No frame has that name; f searches"),
     }
 }

@@ -10,11 +10,11 @@ use super::feed::Scale;
 use super::grid::{Grid, RowOf};
 use super::{HeatPane, side};
 use crate::store::History as _;
-use crate::tui::paint::{note, put, put_end};
-use crate::tui::panes::Context;
-use crate::tui::panes::bars::pane_frame;
-use crate::tui::text::{fit, fit_end, neutralise, short_count, width};
-use crate::tui::theme::{Slot, Theme};
+use crate::tui::base::paint::{note, put, put_end};
+use crate::tui::base::text::{fit, fit_end, neutralise, short_count, width};
+use crate::tui::base::theme::{Slot, Theme};
+use crate::tui::pane::Context;
+use crate::tui::widgets::frame::pane_frame;
 
 /// Lines that are drawn at most.
 const MOST_LINES: usize = 6;
@@ -242,7 +242,7 @@ fn cursor(pane: &HeatPane, grid: &Grid, column: usize, ctx: &Context<'_>, buf: &
 /// Times below the picture: of its begin, of its end, and of the cursor, by seconds since the trace began.
 fn times(grid: &Grid, column: usize, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     let theme = ctx.theme();
-    let began = ctx.state.store.trace(ctx.document.trace.id).map_or(0, |t| t.began_ns);
+    let began = ctx.data.store.trace(ctx.document.trace.id).map_or(0, |t| t.began_ns);
     let text = |ns: u64| format!("{:.1} s", ns.saturating_sub(began) as f64 / 1e9);
     let columns = usize::from(area.width);
     let (Some(first), Some(last)) = (grid.times.first(), grid.times.last()) else { return };

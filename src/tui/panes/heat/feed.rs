@@ -11,7 +11,7 @@ use crate::model::snapshot::{MapKind, MapRow, MapSnapshot};
 use crate::model::value::Value;
 use crate::session::update::TraceId;
 use crate::store::{History as _, Store};
-use crate::tui::document::Document;
+use crate::tui::data::document::Document;
 
 /// Samples that are kept; of more every other one is let go, which loses no counts.
 const MOST_SAMPLES: usize = 2048;

@@ -7,10 +7,10 @@ use super::HeatPane;
 use super::draw::is_lines;
 use super::feed::Scale;
 use super::grid::{Grid, RowOf, came, distribution, quantile};
-use crate::tui::paint::{bar, put, put_end};
-use crate::tui::panes::Context;
-use crate::tui::text::{edge, fit, short_count, width};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::{bar, put, put_end};
+use crate::tui::base::text::{edge, fit, short_count, width};
+use crate::tui::base::theme::Slot;
+use crate::tui::pane::Context;
 
 /// Percentiles that are told.
 const PARTS: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];

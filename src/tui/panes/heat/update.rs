@@ -13,11 +13,10 @@ use super::{Baseline, HeatPane};
 use crate::lang::diagnostic::Severity;
 use crate::session::update::TraceId;
 use crate::store::{History as _, PayloadKind, Store};
-use crate::tui::action::{Action, Go, Pick, Picked};
-use crate::tui::effect::Effect;
-use crate::tui::panes::events;
-use crate::tui::state::State;
-use crate::tui::update::time::hold;
+use crate::tui::base::action::{Action, Go, Pick, Picked};
+use crate::tui::base::kind::EVENTS;
+use crate::tui::data::Data;
+use crate::tui::pane::{Ask, Turn};
 
 /// The shortest time that is shown, ns.
 const SHORTEST_NS: u64 = 1_000_000;
@@ -25,10 +24,10 @@ const SHORTEST_NS: u64 = 1_000_000;
 const MOST_COUNTED: u64 = 100_000;
 
 /// Applies an intent.
-pub fn act(pane: &mut HeatPane, state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
+pub fn act(pane: &mut HeatPane, turn: &mut Turn<&Data>, action: &Action, area: Rect) {
     match action {
         Action::Go(movement) => go(pane, *movement, area),
-        Action::Accept => open(pane, state, area),
+        Action::Accept => open(pane, turn, area),
         Action::Pick(Pick::Row { table, row }, how) => {
             let grid = pane.grid(Places::of(pane, area).room());
             let width = usize::from(Places::of(pane, area).cells.width).max(1);
@@ -37,26 +36,25 @@ pub fn act(pane: &mut HeatPane, state: &mut State, action: &Action, area: Rect) 
             let tall = if is_lines(pane) { 1 } else { grid.tall(Places::of(pane, area).cells.height.into()) };
             pane.row = (row / tall).min(grid.rows.len().saturating_sub(1));
             if *how == Picked::Again {
-                open(pane, state, area);
+                open(pane, turn, area);
             }
         }
         _ => {
             if let Some(intent) = Intent::of(action) {
-                own(pane, state, intent, area);
+                own(pane, turn, intent, area);
             }
         }
     }
-    Vec::new()
 }
 
-fn own(pane: &mut HeatPane, state: &mut State, intent: Intent, area: Rect) {
+fn own(pane: &mut HeatPane, turn: &mut Turn<&Data>, intent: Intent, area: Rect) {
     match intent {
         Intent::Nearer | Intent::Farther => zoom(pane, intent == Intent::Nearer),
-        Intent::Next | Intent::Previous => next_key(pane, state, intent == Intent::Next),
-        Intent::Map => next_map(pane, state),
-        Intent::Baseline => keep(pane, state, area),
+        Intent::Next | Intent::Previous => next_key(pane, turn, intent == Intent::Next),
+        Intent::Map => next_map(pane, turn),
+        Intent::Baseline => keep(pane, turn, area),
         Intent::Lines if pane.feed.scale() == Some(Scale::Keys) => pane.lines = !pane.lines,
-        Intent::Lines => state.tell(Severity::Info, "A histogram over time has no lines; b compares two moments"),
+        Intent::Lines => turn.tell(Severity::Info, "A histogram over time has no lines; b compares two moments"),
     }
 }
 
@@ -99,10 +97,10 @@ fn zoom(pane: &mut HeatPane, nearer: bool) {
     pane.span_ns = (span < whole.to_ns - whole.from_ns).then_some(span);
 }
 
-fn next_key(pane: &mut HeatPane, state: &mut State, forward: bool) {
+fn next_key(pane: &mut HeatPane, turn: &mut Turn<&Data>, forward: bool) {
     let count = pane.feed.keys().len() as u16;
     if pane.feed.scale() == Some(Scale::Keys) || count < 2 {
-        state.tell(Severity::Info, "This is for histograms of several keys");
+        turn.tell(Severity::Info, "This is for histograms of several keys");
         return;
     }
     pane.key = match (pane.key, forward) {
@@ -113,12 +111,12 @@ fn next_key(pane: &mut HeatPane, state: &mut State, forward: bool) {
     };
 }
 
-fn next_map(pane: &mut HeatPane, state: &mut State) {
-    let names: Vec<Arc<str>> = maps(pane.document(state)).map(|m| Arc::clone(&m.name)).collect();
+fn next_map(pane: &mut HeatPane, turn: &mut Turn<&Data>) {
+    let names: Vec<Arc<str>> = maps(pane.document(turn)).map(|m| Arc::clone(&m.name)).collect();
     let at = names.iter().position(|n| Some(n) == pane.feed.map.as_ref());
     let Some(next) = names.get(at.map_or(0, |at| (at + 1) % names.len())) else { return };
     if names.len() == 1 {
-        state.tell(Severity::Info, "No other map of this script can be shown over time");
+        turn.tell(Severity::Info, "No other map of this script can be shown over time");
         return;
     }
     pane.feed.show(Arc::clone(next));
@@ -132,21 +130,21 @@ pub(super) fn at_cursor(pane: &HeatPane, room: (usize, usize)) -> Option<(u64, u
     Some((grid.times[column], grid.times[column + 1]))
 }
 
-fn keep(pane: &mut HeatPane, state: &mut State, area: Rect) {
+fn keep(pane: &mut HeatPane, turn: &mut Turn<&Data>, area: Rect) {
     if pane.baseline.take().is_some() {
-        state.tell(Severity::Info, "Compared no more");
+        turn.tell(Severity::Info, "Compared no more");
         return;
     }
     if pane.feed.scale() == Some(Scale::Keys) {
-        state.tell(Severity::Info, "Distributions are compared: choose a map of histograms");
+        turn.tell(Severity::Info, "Distributions are compared: choose a map of histograms");
         return;
     }
     let Some((from, to)) = at_cursor(pane, Places::of(pane, area).room()) else { return };
     let distribution = distribution(&came(&pane.feed, from, to), pane.key);
-    let began = state.store.trace(pane.document(state).trace.id).map_or(0, |t| t.began_ns);
+    let began = turn.store.trace(pane.document(turn).trace.id).map_or(0, |t| t.began_ns);
     let key = pane.key.and_then(|k| pane.feed.keys().get(usize::from(k))).map_or_else(String::new, |k| format!(" {k}"));
     let title = format!("{:.1} s{key}", to.saturating_sub(began) as f64 / 1e9);
-    state.tell(Severity::Info, "Kept: other moments and keys are laid over it");
+    turn.tell(Severity::Info, "Kept: other moments and keys are laid over it");
     pane.baseline = Some(Baseline { title, distribution });
 }
 
@@ -165,20 +163,20 @@ fn events_between(store: &Store, trace: TraceId, from_ns: u64, to_ns: u64) -> u6
 }
 
 /// Holds all views at the end of the column, and goes to its events.
-fn open(pane: &HeatPane, state: &mut State, area: Rect) {
+fn open(pane: &HeatPane, turn: &mut Turn<&Data>, area: Rect) {
     let Some((from, to)) = at_cursor(pane, Places::of(pane, area).room()) else { return };
-    let Some(entry) = state.store.last_at(to) else {
-        state.tell(Severity::Info, "What happened then is no longer kept");
+    let Some(entry) = turn.store.last_at(to) else {
+        turn.tell(Severity::Info, "What happened then is no longer kept");
         return;
     };
-    let trace = pane.document(state).trace.id;
-    let kept = events_between(&state.store, trace, from, to);
-    hold(state, entry);
+    let trace = pane.document(turn).trace.id;
+    let kept = events_between(&turn.store, trace, from, to);
+    turn.ask(Ask::Hold(entry));
     if kept == 0 {
-        state.tell(Severity::Info, "All views are held at this time; no event of it was printed or kept");
+        turn.tell(Severity::Info, "All views are held at this time; no event of it was printed or kept");
         return;
     }
-    state.focus_on(events::KIND);
-    let events = crate::tui::text::grouped(kept);
-    state.tell(Severity::Info, format!("Held at the last of {events} events of this time; Space lets the views run"));
+    turn.focus_on(EVENTS);
+    let events = crate::tui::base::text::grouped(kept);
+    turn.tell(Severity::Info, format!("Held at the last of {events} events of this time; Space lets the views run"));
 }

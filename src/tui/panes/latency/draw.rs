@@ -4,16 +4,16 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::figures::time;
-use super::measured::Phase;
 use super::moment::Shown;
 use super::{Context, LatencyPane, View, episodes, heat, lengths, meter, sources, table, task};
 use crate::model::latency::{Mode, OwnCost};
-use crate::tui::action::Pick;
-use crate::tui::paint::{put, put_end};
-use crate::tui::panes::bars::pane_frame;
-use crate::tui::state::State;
-use crate::tui::text::{fit, grouped, neutralise, width, wrap};
-use crate::tui::theme::Slot;
+use crate::tui::base::action::Pick;
+use crate::tui::base::paint::{put, put_end};
+use crate::tui::base::text::{fit, grouped, neutralise, width, wrap};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
+use crate::tui::data::latency::Phase;
+use crate::tui::widgets::frame::pane_frame;
 
 /// Rows above the view.
 const ABOVE: u16 = 2;
@@ -27,7 +27,7 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect)
         return;
     }
     let below = Rect { y: inside.y + ABOVE, height: inside.height - ABOVE, ..inside };
-    let shown = Shown::of(ctx.state);
+    let shown = Shown::of(ctx.data);
     state_line(pane, ctx, shown.as_ref(), buf, inside);
     views(pane, ctx, shown.as_ref(), buf, inside);
     if pane.view == View::Task {
@@ -51,7 +51,7 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect)
 
 /// Why there is nothing to see.
 fn nothing(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-    let state = ctx.state;
+    let state = ctx.data;
     let (text, slot) = match &state.latency.meter.phase {
         Phase::Refused(reason) => (format!("Cannot measure: {reason}"), Slot::Error),
         _ if state.disabled.is_some() => {
@@ -75,7 +75,7 @@ fn nothing(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
 
 /// What measures, with what load, and what bears on the figures.
 fn state_line(pane: &LatencyPane, ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: &mut Buffer, area: Rect) {
-    let (state, theme) = (ctx.state, ctx.theme());
+    let (state, theme) = (ctx.data, ctx.theme());
     let wide = usize::from(area.width);
     let Some(shown) = shown else {
         put(buf, area, 1, 0, &fit("no measurement", wide), theme[Slot::Faint]);
@@ -115,12 +115,12 @@ fn how(shown: &Shown<'_>) -> String {
 }
 
 /// What whoever reads the figures should see beside them, the most important first.
-fn badges(state: &State, shown: &Shown<'_>, live: bool) -> Vec<(String, Slot)> {
+fn badges(data: &Data, shown: &Shown<'_>, live: bool) -> Vec<(String, Slot)> {
     let mut out = Vec::new();
-    if !live && state.latency.meter.is_on() && shown.info.id != state.latency.meter.trace {
-        out.push((format!("{} is being started", state.latency.meter.mode.name()), Slot::Warning));
+    if !live && data.latency.meter.is_on() && shown.info.id != data.latency.meter.trace {
+        out.push((format!("{} is being started", data.latency.meter.mode.name()), Slot::Warning));
     }
-    if !live && state.latency.meter.phase == Phase::Ended && state.replayed.is_none() {
+    if !live && data.latency.meter.phase == Phase::Ended && data.replayed.is_none() {
         out.push(("stopped: v, o or i measure again".to_owned(), Slot::Warning));
     }
     let about = shown.meter.into_iter().flat_map(|meter| &meter.badges);
@@ -146,7 +146,7 @@ fn badges(state: &State, shown: &Shown<'_>, live: bool) -> Vec<(String, Slot)> {
 fn views(pane: &LatencyPane, ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: &mut Buffer, area: Rect) {
     let theme = ctx.theme();
     let wide = usize::from(area.width);
-    let text = thresholds(pane, ctx.state, shown);
+    let text = thresholds(pane, ctx.data, shown);
     for (x, view, label) in places(pane.view, wide, &text) {
         let slot = if view == pane.view { Slot::TitleFocus } else { Slot::Faint };
         put(buf, area, x, 1, &label, theme[slot]);
@@ -157,11 +157,11 @@ fn views(pane: &LatencyPane, ctx: &Context<'_>, shown: Option<&Shown<'_>>, buf: 
 }
 
 /// From which latency on an episode is kept.
-fn thresholds(pane: &LatencyPane, state: &State, shown: Option<&Shown<'_>>) -> String {
+fn thresholds(pane: &LatencyPane, data: &Data, shown: Option<&Shown<'_>>) -> String {
     let mode = shown.map_or(Mode::Passive, Shown::mode);
-    let is_own = shown.is_some_and(|shown| shown.info.id == state.latency.meter.trace);
+    let is_own = shown.is_some_and(|shown| shown.info.id == data.latency.meter.trace);
     let mut thresholds = if is_own {
-        state.latency.meter.thresholds
+        data.latency.meter.thresholds
     } else {
         shown.and_then(|s| s.meter).map_or_else(Default::default, |meter| meter.thresholds)
     };
@@ -215,18 +215,18 @@ fn places(chosen: View, room: usize, thresholds: &str) -> Vec<(usize, View, Stri
 pub fn spot_at(pane: &LatencyPane, ctx: &Context<'_>, area: Rect, at: Position) -> Option<Pick> {
     let (x, y) = (usize::from(at.x.checked_sub(area.x + 1)?), usize::from(at.y.checked_sub(area.y + 1)?));
     if y == 1 {
-        let over = thresholds(pane, ctx.state, Shown::of(ctx.state).as_ref());
+        let over = thresholds(pane, ctx.data, Shown::of(ctx.data).as_ref());
         let places = places(pane.view, usize::from(area.width).saturating_sub(2), &over);
         let found = places.iter().position(|(from, _, label)| (*from..from + width(label)).contains(&x));
         return found.map(|column| Pick::Heading { table: VIEWS, column });
     }
-    let shown = Shown::of(ctx.state)?;
+    let shown = Shown::of(ctx.data)?;
     let line = y.checked_sub(usize::from(ABOVE))?;
     let height = usize::from(area.height).saturating_sub(2 + usize::from(ABOVE));
     match pane.view {
         View::Cpus => table::row_at(pane, &shown, height, line).map(|row| Pick::Row { table: 0, row }),
         View::Heat | View::Lengths => {
-            let entry = heat::entry_at(pane, ctx.state, area, at.x)?;
+            let entry = heat::entry_at(pane, ctx.data, area, at.x)?;
             let row = if pane.view == View::Heat { heat::row_at(pane, &shown, height, line) } else { None };
             Some(Pick::Moment { entry, row })
         }

@@ -11,10 +11,10 @@ use super::{Context, LatencyPane, timeline};
 use crate::model::latency::{Episode, EpisodeKind};
 use crate::output::latency::report;
 use crate::store::History as _;
-use crate::tui::paint::{put, put_end, style_row};
-use crate::tui::state::State;
-use crate::tui::text::{fit, neutralise, neutralise_line, wrap};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::{put, put_end, style_row};
+use crate::tui::base::text::{fit, neutralise, neutralise_line, wrap};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
 
 /// The worst that are listed.
 const MOST: usize = 100;
@@ -31,7 +31,11 @@ fn lines(episode: &Episode, columns: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in report::report(episode).lines() {
         let line = neutralise_line(line).into_owned();
-        if crate::tui::text::width(&line) > columns { lines.extend(wrap(&line, columns)) } else { lines.push(line) }
+        if crate::tui::base::text::width(&line) > columns {
+            lines.extend(wrap(&line, columns))
+        } else {
+            lines.push(line)
+        }
     }
     if !episode.others.is_empty() {
         lines.push(String::new());
@@ -60,8 +64,8 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut 
     }
 }
 
-fn when(state: &State, ns: u64) -> String {
-    let first = state.store.span().map_or(0, |(first, _)| first);
+fn when(data: &Data, ns: u64) -> String {
+    let first = data.store.span().map_or(0, |(first, _)| first);
     format!("{:.3} s", ns.saturating_sub(first) as f64 / 1e9)
 }
 
@@ -100,7 +104,7 @@ fn list(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut Buff
         put(buf, area, 15, y, episode_kind(episode), theme[Slot::Dim]);
         put_end(buf, area, 25, y, &episode.cpu.to_string(), theme[Slot::Value]);
         if roomy {
-            put_end(buf, area, 37, y, &when(ctx.state, episode.ended_ns), theme[Slot::Dim]);
+            put_end(buf, area, 37, y, &when(ctx.data, episode.ended_ns), theme[Slot::Dim]);
         }
         let (class, name) = culprit(episode);
         let x = put(buf, area, from, y, class_letter(class), class_style(theme, class)) + 1;
@@ -122,7 +126,7 @@ fn open(pane: &LatencyPane, ctx: &Context<'_>, episode: &Episode, buf: &mut Buff
         "{} {what} on CPU {}, at {}, over {}",
         time(episode.late_ns()),
         episode.cpu,
-        when(ctx.state, episode.ended_ns),
+        when(ctx.data, episode.ended_ns),
         time(episode.threshold_ns),
     );
     put(buf, area, 1, 0, &fit(&title, wide.saturating_sub(2)), theme[Slot::Heading]);

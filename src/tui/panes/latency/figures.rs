@@ -3,8 +3,8 @@
 use ratatui::style::Style;
 
 use crate::model::latency::{Episode, EpisodeKind, Interval, NoiseClass};
-use crate::tui::text::short_ns;
-use crate::tui::theme::{Slot, Theme};
+use crate::tui::base::text::short_ns;
+use crate::tui::base::theme::{Slot, Theme};
 
 /// A time in the table, in us as rtla has them, with a digit after the point where they are short.
 pub fn us(ns: u64) -> String {

@@ -5,15 +5,15 @@ use ratatui::layout::Rect;
 use ratatui::style::Modifier;
 
 use super::figures::{class_letter, class_name, class_style, time};
-use super::measured::{BUCKETS, Cell, PARTS};
 use super::moment::Shown;
 use super::{Context, LatencyPane, View};
 use crate::model::latency::Mode;
 use crate::store::{Cursor, History as _};
-use crate::tui::paint::{put, put_end};
-use crate::tui::state::State;
-use crate::tui::text::fit;
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::{put, put_end};
+use crate::tui::base::text::fit;
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
+use crate::tui::data::latency::{BUCKETS, Cell, PARTS};
 
 /// How much time a column can have.
 pub const STEPS_NS: [u64; 9] = [
@@ -66,12 +66,12 @@ const fn wide(area: Rect) -> usize {
 }
 
 /// Keeps the moment in sight.
-pub fn settle(pane: &mut LatencyPane, state: &State, area: Rect) {
+pub fn settle(pane: &mut LatencyPane, data: &Data, area: Rect) {
     let span = pane.step.ns() * wide(area).max(1) as u64;
-    let Some(shown) = Shown::of(state) else { return };
+    let Some(shown) = Shown::of(data) else { return };
     let align = |ns: u64| ns.div_ceil(pane.step.ns()) * pane.step.ns();
     let inside = shown.at_ns <= pane.end_ns && shown.at_ns + span > pane.end_ns;
-    if state.moment.cursor == Cursor::Live {
+    if data.moment.cursor == Cursor::Live {
         pane.end_ns = align(shown.at_ns);
     } else if !inside || !pane.end_ns.is_multiple_of(pane.step.ns()) {
         pane.end_ns = align((shown.at_ns + span / 2).min(shown.end_ns()).max(shown.at_ns));
@@ -93,9 +93,9 @@ pub fn chosen(pane: &LatencyPane, shown: &Shown<'_>) -> (u64, u64) {
 }
 
 /// The moment that the cursor goes to, a column away.
-pub fn moved(pane: &LatencyPane, state: &State, shown: &Shown<'_>, later: bool) -> Option<u64> {
+pub fn moved(pane: &LatencyPane, data: &Data, shown: &Shown<'_>, later: bool) -> Option<u64> {
     let step = pane.step.ns();
-    let entries = &state.store;
+    let entries = &data.store;
     if later {
         let to = shown.at_ns.saturating_add(step);
         let at = entries.last_at(to)?;
@@ -106,10 +106,10 @@ pub fn moved(pane: &LatencyPane, state: &State, shown: &Shown<'_>, later: bool) 
 }
 
 /// The entry at a column of the map, of a pane whose frame is `area`.
-pub fn entry_at(pane: &LatencyPane, state: &State, area: Rect, x: u16) -> Option<u64> {
+pub fn entry_at(pane: &LatencyPane, data: &Data, area: Rect, x: u16) -> Option<u64> {
     let x = usize::from(x.checked_sub(area.x + 1)?).checked_sub(NAMES)?;
     let columns = wide(area);
-    (x < columns).then(|| column(pane, columns, x).1).and_then(|to_ns| state.store.last_at(to_ns))
+    (x < columns).then(|| column(pane, columns, x).1).and_then(|to_ns| data.store.last_at(to_ns))
 }
 
 /// The first row of the map of CPUs that is in sight, of so many.
@@ -274,7 +274,7 @@ fn scale(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut Buf
     let first = column(pane, columns, 0).0;
     let ago = |ns: u64| format!("-{}", time(pane.end_ns.saturating_sub(ns)));
     put(buf, area, NAMES, y, &ago(first), theme[Slot::Faint]);
-    let state = ctx.state;
+    let state = ctx.data;
     let from_ns = state.store.span().map_or(0, |(first, _)| first);
     let here = format!("{:.1} s, {} a column", shown.at_ns.saturating_sub(from_ns) as f64 / 1e9, time(pane.step.ns()));
     put_end(buf, area, width - 1, y, &here, theme[Slot::Dim]);

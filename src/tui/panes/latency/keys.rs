@@ -1,10 +1,9 @@
 //! The keys of the latency pane.
 
 use super::KIND;
-use crate::tui::action::{Action, Go};
-use crate::tui::intents::intents;
-use crate::tui::keys::build::{BACKSPACE, ENTER, LEFT, RIGHT, bind, ch};
-use crate::tui::keys::{Binding, Key, Scope};
+use crate::tui::base::action::{Action, Go};
+use crate::tui::base::intents::intents;
+use crate::tui::base::key::{BACKSPACE, Binding, ENTER, Key, LEFT, RIGHT, Scope, bind, ch};
 
 intents! {
     /// What this pane alone can be asked for.

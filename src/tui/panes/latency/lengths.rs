@@ -3,14 +3,14 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::baseline::Baseline;
 use super::figures::{time, us};
 use super::moment::Shown;
 use super::{Compare, Context, LatencyPane};
 use crate::model::latency::{CpuTotal, Distribution, Mode, Totals};
-use crate::tui::paint::put;
-use crate::tui::text::{fit, grouped};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::put;
+use crate::tui::base::text::{fit, grouped};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::baseline::Baseline;
 
 /// How the histograms are drawn, told apart without colours, too.
 const SIGNS: [(&str, Slot); 3] = [("█", Slot::BarLow), ("•", Slot::Warning), ("×", Slot::Error)];
@@ -114,7 +114,7 @@ fn height(count: u64, most: u64, rows: usize) -> usize {
 /// Paints the histograms.
 pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut Buffer, area: Rect) {
     let theme = ctx.theme();
-    let baseline = ctx.state.latency.baselines.get(shown.mode());
+    let baseline = ctx.data.latency.baselines.get(shown.mode());
     let all = series(pane, shown, baseline);
     let (wide, high) = (usize::from(area.width), usize::from(area.height));
     let legend = all.len() + usize::from(pane.compare == Compare::Baseline && baseline.is_none());
@@ -168,7 +168,7 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, shown: &Shown<'_>, buf: &mut 
         below,
         0,
         0,
-        &fit(&format!("{:>6}", crate::tui::text::short_count(most as f64)), COUNTS),
+        &fit(&format!("{:>6}", crate::tui::base::text::short_count(most as f64)), COUNTS),
         theme[Slot::Faint],
     );
     put(buf, below, 0, 1, &format!("{what:>6}"), theme[Slot::Faint]);

@@ -1,119 +1,135 @@
 //! The meter that the pane runs: passive as soon as there is a pane, with measuring threads when the user says so.
 
-use super::KIND;
 use super::keys::Intent;
-use super::measured::{Phase, Watched};
 use super::moment::Shown;
 use crate::lang::diagnostic::Severity;
 use crate::model::latency::{MeterInfo, Mode, Thresholds};
-use crate::session::update::{TraceId, Update};
+use crate::session::update::Update;
 use crate::store::Cursor;
 use crate::tracer::latency::{Options, Policy};
-use crate::tui::effect::Effect;
-use crate::tui::layout;
-use crate::tui::state::{Confirm, Layer, State};
+use crate::tui::data::Data;
+use crate::tui::data::baseline::Baseline;
+use crate::tui::data::effect::Effect;
+use crate::tui::data::latency::{Phase, Watched};
+use crate::tui::layers::reader::Confirm;
+use crate::tui::pane::ask::Metering;
+use crate::tui::pane::{Seen, Turn};
 
 /// Machines with more CPUs tell of each once a second only.
 const MANY_CPUS: usize = 16;
 
-/// A pane is shown: without anything else to show it measures the system as it is.
-fn open(state: &mut State) {
-    if state.latency.meter.phase != Phase::Off || state.disabled.is_some() || state.replayed.is_some() {
-        return;
+/// What is asked of the meter.
+pub(crate) fn carry_out(turn: &mut Turn<&mut Data>, asked: Metering) {
+    match asked {
+        Metering::Start(mode) => start(turn, mode),
+        Metering::Ask(mode) => ask(turn, mode),
+        Metering::Stop => stop(turn),
+        Metering::Watch(thread) => watch(turn, thread),
+        Metering::Leave => leave(turn),
+        Metering::Threshold(which, up) => change(turn, which, up),
+        Metering::Baseline(baseline) => keep(turn, *baseline),
     }
-    let effects = start(state, Mode::Passive);
-    state.wanted.extend(effects);
 }
 
-/// The meter begins when a pane is shown, and ends when nobody looks any more. This is the one place where being seen
-/// has an effect.
-pub(crate) fn follow(state: &mut State) {
-    let is_pane = |id| state.panes.kind(id) == Some(KIND);
-    let has_pane = state.panes.tree.panes().into_iter().any(is_pane);
-    if layout::of(state).panes.placed.iter().any(|placed| is_pane(placed.shown)) {
-        open(state);
+/// The meter begins when a pane is shown, without anything else to show it measures the system as it is; it ends when nobody
+/// looks any more.
+pub(super) fn follow(turn: &mut Turn<&mut Data>, seen: Seen) {
+    let is_free = turn.latency.meter.phase == Phase::Off && why_not(turn).is_none();
+    if seen.is_shown && is_free {
+        start(turn, Mode::Passive);
     }
-    if !has_pane && state.latency.meter.is_on() {
-        state.latency.meter.phase = Phase::Off;
-        state.wanted.push(Effect::Stop(state.latency.meter.trace));
+    if !seen.is_open {
+        if turn.latency.meter.is_on() {
+            turn.latency.meter.phase = Phase::Off;
+            let trace = turn.latency.meter.trace;
+            turn.out(Effect::Stop(trace));
+        }
+        leave(turn);
     }
-    if !has_pane {
-        let effects = leave(state);
-        state.wanted.extend(effects);
+}
+
+/// Keeps a baseline, for later sessions where there is a place for it.
+fn keep(turn: &mut Turn<&mut Data>, baseline: Baseline) {
+    let lasts = turn.latency.baselines.keep(baseline);
+    let until = if lasts.is_some() { ", in later sessions, too" } else { "" };
+    let text = format!("What was measured so far is the baseline that is compared with{until}");
+    turn.tell(Severity::Info, text);
+    if let Some(effect) = lasts {
+        turn.out(effect);
     }
 }
 
 /// Watches the process of a thread, in place of the one that was watched.
-pub fn watch(state: &mut State, thread: u32) -> Vec<Effect> {
-    if let Some(reason) = why_not(state) {
-        state.tell(Severity::Warning, reason);
-        return Vec::new();
+fn watch(turn: &mut Turn<&mut Data>, thread: u32) {
+    if let Some(reason) = why_not(turn) {
+        turn.tell(Severity::Warning, reason);
+        return;
     }
-    let mut effects = leave(state);
-    state.newest = TraceId(state.newest.0 + 1);
-    state.latency.watched = Watched { trace: state.newest, phase: Phase::Starting };
-    effects.push(Effect::Watch { trace: state.newest, thread });
-    effects
+    leave(turn);
+    let trace = turn.next_trace();
+    turn.latency.watched = Watched { trace, phase: Phase::Starting };
+    turn.out(Effect::Watch { trace, thread });
 }
 
 /// Watches nobody any more.
-pub fn leave(state: &mut State) -> Vec<Effect> {
-    let watched = &mut state.latency.watched;
+fn leave(turn: &mut Turn<&mut Data>) {
+    let watched = &mut turn.latency.watched;
     if !matches!(watched.phase, Phase::Starting | Phase::Running) {
-        return Vec::new();
+        return;
     }
     watched.phase = Phase::Ended;
-    vec![Effect::Stop(watched.trace)]
+    let trace = watched.trace;
+    turn.out(Effect::Stop(trace));
 }
 
 /// What the session tells of whom it watches.
-fn hear_watched(state: &mut State, update: &Update) {
-    let watched = &mut state.latency.watched;
+fn hear_watched(turn: &mut Turn<&mut Data>, update: &Update) {
+    let watched = &mut turn.latency.watched;
     match update {
         Update::Attached { .. } => watched.phase = Phase::Running,
         Update::Failed { diagnostic, .. } => {
             watched.phase = Phase::Refused(diagnostic.message.clone());
             let message = format!("Cannot watch: {}", diagnostic.message);
-            state.tell(Severity::Error, message);
+            turn.tell(Severity::Error, message);
         }
         Update::Ended { .. } => watched.phase = Phase::Ended,
-        Update::Notice { text, .. } => state.mention(Severity::Info, text.clone()),
+        Update::Notice { text, .. } => turn.mention(Severity::Info, text.clone()),
         _ => {}
     }
 }
 
 /// What the session tells of the meter.
-pub(crate) fn hear(state: &mut State, update: &Update) {
+pub(crate) fn hear(turn: &mut Turn<&mut Data>, update: &Update) {
     if let Update::Attached { trace, .. }
     | Update::Failed { trace, .. }
     | Update::Ended { trace, .. }
     | Update::Notice { trace, .. } = update
-        && state.latency.watched.trace == *trace
+        && turn.latency.watched.trace == *trace
     {
-        return hear_watched(state, update);
+        return hear_watched(turn, update);
     }
-    let meter = &mut state.latency.meter;
+    let meter = &mut turn.latency.meter;
     match update {
         Update::Attached { .. } => meter.phase = Phase::Running,
         Update::Failed { diagnostic, .. } => {
             meter.phase = Phase::Refused(diagnostic.message.clone());
             let message = format!("Cannot measure: {}", diagnostic.message);
-            state.tell(Severity::Error, message);
+            turn.tell(Severity::Error, message);
         }
         Update::Ended { .. } if meter.is_on() => meter.phase = Phase::Ended,
-        Update::Notice { text, .. } => state.mention(Severity::Info, text.clone()),
+        Update::Notice { text, .. } => turn.mention(Severity::Info, text.clone()),
         _ => {}
     }
 }
 
 /// The CPUs of this machine, as far as a meter has told.
-fn known(state: &State) -> Option<&MeterInfo> {
-    state.latency.shown(&state.store, Cursor::Live)?.0.meter.as_deref()
+fn known(data: &Data) -> Option<&MeterInfo> {
+    data.latency.shown(&data.store, Cursor::Live)?.0.meter.as_deref()
 }
 
 /// How a mode measures here.
-fn options(state: &State, mode: Mode) -> Options {
-    let online: Vec<u32> = known(state).map(|meter| meter.places.iter().map(|p| p.cpu).collect()).unwrap_or_default();
+fn options(data: &Data, mode: Mode) -> Options {
+    let online: Vec<u32> = known(data).map(|meter| meter.places.iter().map(|p| p.cpu).collect()).unwrap_or_default();
     // Spinning threads leave a CPU to everything else.
     let cpus = if mode == Mode::Osnoise && online.len() > 1 { online[1..].to_vec() } else { online };
     let many = cpus.len() > MANY_CPUS;
@@ -122,7 +138,7 @@ fn options(state: &State, mode: Mode) -> Options {
         policy: if mode == Mode::Timerlat { Policy::Fifo(95) } else { Policy::Other },
         period_ns: if mode == Mode::Timerlat { 1_000_000 } else { 1_000_000_000 },
         gap_ns: 5_000,
-        thresholds: state.latency.meter.thresholds,
+        thresholds: data.latency.meter.thresholds,
         interval: std::time::Duration::from_millis(if many { 1000 } else { 250 }),
         stacks: true,
         cpus,
@@ -147,17 +163,17 @@ fn load(options: &Options) -> String {
 }
 
 /// States what measuring would cost before anything starts.
-pub fn ask(state: &mut State, mode: Mode) {
-    if let Some(reason) = why_not(state) {
-        state.tell(Severity::Warning, reason);
+fn ask(turn: &mut Turn<&mut Data>, mode: Mode) {
+    if let Some(reason) = why_not(turn) {
+        turn.tell(Severity::Warning, reason);
         return;
     }
-    let options = options(state, mode);
+    let options = options(turn, mode);
     if options.cpus.is_empty() {
-        state.tell(Severity::Info, "The CPUs are not known yet: the meter is still being started");
+        turn.tell(Severity::Info, "The CPUs are not known yet: the meter is still being started");
         return;
     }
-    let free = known(state).and_then(|meter| meter.places.first()).filter(|_| mode == Mode::Osnoise);
+    let free = known(turn).and_then(|meter| meter.places.first()).filter(|_| mode == Mode::Osnoise);
     let free = free.filter(|place| !options.cpus.contains(&place.cpu));
     let free = free.map_or_else(String::new, |place| format!(" CPU {} is left free.", place.cpu));
     let what = if mode == Mode::Osnoise {
@@ -165,44 +181,44 @@ pub fn ask(state: &mut State, mode: Mode) {
     } else {
         "A thread on each sleeps until set times and is woken; nothing ordinary runs meanwhile."
     };
-    state.layers.push(Layer::Confirm(Confirm {
+    turn.open(Confirm {
         title: format!("Measure {}?", mode.name()),
         about: format!("{}. {what}{free}", load(&options)),
         yes: if mode == Mode::Osnoise { Intent::StartOsnoise } else { Intent::StartTimerlat }.action(),
-    }));
+    });
 }
 
 /// Why nothing can be measured now.
-pub fn why_not(state: &State) -> Option<String> {
-    if state.replayed.is_some() {
+pub fn why_not(data: &Data) -> Option<String> {
+    if data.replayed.is_some() {
         return Some("This is a recording: nothing is measured".to_owned());
     }
-    state.disabled.as_ref().map(|reason| format!("Cannot measure here: {reason}"))
+    data.disabled.as_ref().map(|reason| format!("Cannot measure here: {reason}"))
 }
 
 /// Starts a meter in place of the one that runs.
-pub fn start(state: &mut State, mode: Mode) -> Vec<Effect> {
-    if let Some(reason) = why_not(state) {
-        state.tell(Severity::Warning, reason);
-        return Vec::new();
+fn start(turn: &mut Turn<&mut Data>, mode: Mode) {
+    if let Some(reason) = why_not(turn) {
+        turn.tell(Severity::Warning, reason);
+        return;
     }
-    let options = options(state, mode);
-    let mut effects = stop(state);
-    state.newest = TraceId(state.newest.0 + 1);
-    let meter = &mut state.latency.meter;
-    (meter.trace, meter.phase, meter.mode) = (state.newest, Phase::Starting, mode);
-    effects.push(Effect::Measure { trace: state.newest, options: Box::new(options) });
-    effects
+    let options = options(turn, mode);
+    stop(turn);
+    let trace = turn.next_trace();
+    let meter = &mut turn.latency.meter;
+    (meter.trace, meter.phase, meter.mode) = (trace, Phase::Starting, mode);
+    turn.out(Effect::Measure { trace, options: Box::new(options) });
 }
 
 /// Ends the one that runs.
-pub fn stop(state: &mut State) -> Vec<Effect> {
-    let meter = &mut state.latency.meter;
+fn stop(turn: &mut Turn<&mut Data>) {
+    let meter = &mut turn.latency.meter;
     if !meter.is_on() {
-        return Vec::new();
+        return;
     }
     meter.phase = Phase::Ended;
-    vec![Effect::Stop(meter.trace)]
+    let trace = meter.trace;
+    turn.out(Effect::Stop(trace));
 }
 
 /// A threshold that the keys change: its name, and where it is.
@@ -224,30 +240,29 @@ fn stepped(ns: u64, up: bool) -> u64 {
 }
 
 /// Changes the chosen threshold.
-pub fn change(state: &mut State, which: usize, up: bool) -> Vec<Effect> {
-    if let Some(reason) = why_not(state) {
-        state.tell(Severity::Warning, reason);
-        return Vec::new();
+fn change(turn: &mut Turn<&mut Data>, which: usize, up: bool) {
+    if let Some(reason) = why_not(turn) {
+        turn.tell(Severity::Warning, reason);
+        return;
     }
-    let mode = state.latency.meter.mode;
+    let mode = turn.latency.meter.mode;
     let all = thresholds(mode);
     let (name, place) = all[which % all.len()];
-    let value = place(&mut state.latency.meter.thresholds);
+    let value = place(&mut turn.latency.meter.thresholds);
     *value = stepped(*value, up);
-    let (ns, thresholds) = (*value, state.latency.meter.thresholds);
+    let (ns, thresholds) = (*value, turn.latency.meter.thresholds);
     let words =
         if ns == 0 { "is kept no more".to_owned() } else { format!("is kept from {} on", super::figures::time(ns)) };
-    state.tell(Severity::Info, format!("An episode of {name} {words}"));
-    if state.latency.meter.is_on() {
-        vec![Effect::SetThresholds(state.latency.meter.trace, thresholds)]
-    } else {
-        Vec::new()
+    turn.tell(Severity::Info, format!("An episode of {name} {words}"));
+    if turn.latency.meter.is_on() {
+        let trace = turn.latency.meter.trace;
+        turn.out(Effect::SetThresholds(trace, thresholds));
     }
 }
 
 /// Whether the measurement that is shown is the one that runs.
-pub fn is_live(state: &State, shown: &Shown<'_>) -> bool {
-    state.latency.meter.phase == Phase::Running && shown.info.id == state.latency.meter.trace
+pub fn is_live(data: &Data, shown: &Shown<'_>) -> bool {
+    data.latency.meter.phase == Phase::Running && shown.info.id == data.latency.meter.trace
 }
 
 #[cfg(test)]

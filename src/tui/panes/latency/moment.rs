@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::LatencyPane;
-use super::measured::{Cell, Run};
 use crate::model::latency::{CpuSample, CpuTotal, Episode, MeterInfo, Mode, Totals};
 use crate::store::{Cursor, History as _, Store, TraceInfo};
-use crate::tui::state::State;
+use crate::tui::data::Data;
+use crate::tui::data::latency::{Cell, Run};
 
 /// A measurement at a moment.
 pub struct Shown<'a> {
@@ -23,13 +23,13 @@ pub struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     /// Of what the views show now.
-    pub fn of(state: &'a State) -> Option<Self> {
-        let (info, run) = state.latency.shown(&state.store, state.moment.cursor)?;
-        let at_ns = match state.moment.cursor {
-            Cursor::Live => run.cells.back().map_or_else(|| state.store.time_at(Cursor::Live), |cell| cell.ended_ns),
-            held @ Cursor::At { .. } => state.store.time_at(held),
+    pub fn of(data: &'a Data) -> Option<Self> {
+        let (info, run) = data.latency.shown(&data.store, data.moment.cursor)?;
+        let at_ns = match data.moment.cursor {
+            Cursor::Live => run.cells.back().map_or_else(|| data.store.time_at(Cursor::Live), |cell| cell.ended_ns),
+            held @ Cursor::At { .. } => data.store.time_at(held),
         };
-        let totals = state.latency.totals(info.id, run);
+        let totals = data.latency.totals(info.id, run);
         Some(Self { info, meter: info.meter.as_deref(), totals, at_ns, run })
     }
 

@@ -7,9 +7,9 @@ use super::figures::{class_name, class_style, time, us};
 use super::moment::Shown;
 use super::{Context, LatencyPane, Opened};
 use crate::model::latency::{CpuTotal, Distribution, Mode, NoiseClass, SourceStat};
-use crate::tui::paint::{bar, put, put_end, style_row};
-use crate::tui::text::{fit, grouped, neutralise, short_count};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::{bar, put, put_end, style_row};
+use crate::tui::base::text::{fit, grouped, neutralise, short_count};
+use crate::tui::base::theme::Slot;
 
 /// Classes, in the order in which they interrupt one another; the residual, and late timers, which take no time.
 const CLASSES: [Option<NoiseClass>; 7] = [

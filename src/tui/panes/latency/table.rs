@@ -9,9 +9,9 @@ use super::figures::us;
 use super::moment::Shown;
 use super::{Context, LatencyPane};
 use crate::model::latency::{CpuTotal, Distribution, LatencyStat, Mode, NoiseClass, SourceStat};
-use crate::tui::paint::{put, put_end, sparkline, style_row};
-use crate::tui::text::{fit, neutralise, width};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::{put, put_end, sparkline, style_row};
+use crate::tui::base::text::{fit, neutralise, width};
+use crate::tui::base::theme::Slot;
 
 /// Columns kept for the sparkline at least, where there is one.
 const SPARK: usize = 8;
@@ -448,7 +448,7 @@ mod tests {
     use super::*;
     use crate::model::latency::{CpuPlace, CpuSample, MeterInfo, Totals};
     use crate::store::TraceInfo;
-    use crate::tui::panes::latency::measured::Run;
+    use crate::tui::data::latency::Run;
 
     /// Two nodes, whose CPUs' numbers alternate; what each CPU's timers were late by is its number.
     fn on_two_nodes(test: impl FnOnce(&Shown<'_>)) {

@@ -4,16 +4,16 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
-use super::measured::Phase;
 use super::{Context, LatencyPane};
 use crate::model::latency::{Episode, NoiseClass};
 use crate::model::task::verdict::verdict;
 use crate::model::task::{Part, TaskReport};
 use crate::output::task;
-use crate::tui::paint::put;
-use crate::tui::state::State;
-use crate::tui::text::{fit, neutralise, wrap};
-use crate::tui::theme::{Slot, Theme};
+use crate::tui::base::paint::put;
+use crate::tui::base::text::{fit, neutralise, wrap};
+use crate::tui::base::theme::{Slot, Theme};
+use crate::tui::data::Data;
+use crate::tui::data::latency::Phase;
 
 /// Waits that are listed.
 const WORST: usize = 20;
@@ -84,15 +84,15 @@ pub fn last_scroll(report: &TaskReport, area: Rect) -> usize {
 pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     let theme = ctx.theme();
     let wide = usize::from(area.width).saturating_sub(2);
-    let Some(report) = ctx.state.latency.task(&ctx.state.store, ctx.state.moment.cursor) else {
-        for (y, line) in wrap(&nothing(ctx.state), wide).iter().take(usize::from(area.height)).enumerate() {
+    let Some(report) = ctx.data.latency.task(&ctx.data.store, ctx.data.moment.cursor) else {
+        for (y, line) in wrap(&nothing(ctx.data), wide).iter().take(usize::from(area.height)).enumerate() {
             put(buf, area, 1, y, line, theme[Slot::Dim]);
         }
         return;
     };
     let parts = report.parts();
     let wall = parts.total().max(1);
-    let ended = ctx.state.latency.watched.phase == Phase::Ended;
+    let ended = ctx.data.latency.watched.phase == Phase::Ended;
     let many = report.threads.len();
     let title = format!(
         "{}: {many} thread{}, {} {}",
@@ -123,11 +123,11 @@ pub fn draw(pane: &LatencyPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect)
 }
 
 /// Why there is nothing to see.
-fn nothing(state: &State) -> String {
-    match &state.latency.watched.phase {
+fn nothing(data: &Data) -> String {
+    match &data.latency.watched.phase {
         Phase::Starting | Phase::Running => "Watching: the first figures come in a moment".to_owned(),
         Phase::Refused(reason) => format!("Cannot watch: {}", neutralise(reason)),
-        _ if state.replayed.is_some() => "No thread was watched until this moment of the recording".to_owned(),
+        _ if data.replayed.is_some() => "No thread was watched until this moment of the recording".to_owned(),
         _ => {
             "Nobody is watched. Enter asks for a process by its name or number; t takes the thread under the cursor in the \
              sources (5), or the blocker of an episode (6): where the time of its process goes, and what keeps it, is told \

@@ -7,9 +7,9 @@ use ratatui::style::Modifier;
 use super::Context;
 use super::figures::{class_style, time};
 use crate::model::latency::{Episode, EpisodeKind, NoiseClass};
-use crate::tui::paint::put;
-use crate::tui::text::{fit, neutralise, width};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::put;
+use crate::tui::base::text::{fit, neutralise, width};
+use crate::tui::base::theme::Slot;
 
 /// Rows that it takes: two of the axis, four of classes, and an empty one.
 pub const ROWS: usize = 7;

@@ -2,92 +2,87 @@
 
 use ratatui::layout::Rect;
 
-use super::baseline::Baseline;
 use super::keys::Intent;
 use super::moment::Shown;
 use super::{Compare, Drilled, LatencyPane, View, draw, episodes, heat, meter, sources, table, task};
 use crate::lang::diagnostic::Severity;
 use crate::model::latency::{Mode, Totals};
 use crate::session::scopes::Scope;
-use crate::tui::action::{Action, Go, Pick, Picked};
-use crate::tui::effect::Effect;
-use crate::tui::inspector::{Inspect, Inspected};
-use crate::tui::palette::{Listed, Palette};
-use crate::tui::panes::rows::{by, copy, page};
-use crate::tui::state::{Layer, Reader, State};
-use crate::tui::update::time;
+use crate::tui::base::action::{Action, Go, Pick, Picked};
+use crate::tui::data::Data;
+use crate::tui::data::baseline::Baseline;
+use crate::tui::data::effect::{Effect, Message};
+use crate::tui::data::inspect::{Inspect, Inspected};
+use crate::tui::layers::palette::{Listed, Palette};
+use crate::tui::layers::reader::Reader;
+use crate::tui::pane::ask::Metering;
+use crate::tui::pane::{Ask, Turn};
+use crate::tui::widgets::rows::{by, copy, page};
 
 /// Applies an intent.
-pub fn act(pane: &mut LatencyPane, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+pub fn act(pane: &mut LatencyPane, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
     match action {
-        Action::Go(go) => go_by(pane, *go, state, area),
-        Action::Accept if pane.view == View::Task => return ask_whom(state),
-        Action::Accept => accept(pane, state),
-        Action::Pick(pick, how) => pick_at(pane, *pick, *how, state),
-        Action::Process(pid) => return watch_thread(pane, *pid, state),
+        Action::Go(go) => go_by(pane, *go, turn, area),
+        Action::Accept if pane.view == View::Task => ask_whom(pane, turn),
+        Action::Accept => accept(pane, turn),
+        Action::Pick(pick, how) => pick_at(pane, *pick, *how, turn),
+        Action::Process(pid) => watch_thread(pane, *pid, turn),
         _ => {
             if let Some(intent) = Intent::of(action) {
-                return own(pane, intent, state);
+                own(pane, intent, turn);
             }
         }
     }
-    Vec::new()
 }
 
-fn own(pane: &mut LatencyPane, intent: Intent, state: &mut State) -> Vec<Effect> {
+fn own(pane: &mut LatencyPane, intent: Intent, turn: &mut Turn<&Data>) {
     match intent {
-        Intent::Osnoise => meter::ask(state, Mode::Osnoise),
-        Intent::Timerlat => meter::ask(state, Mode::Timerlat),
-        Intent::StartOsnoise => return meter::start(state, Mode::Osnoise),
-        Intent::StartTimerlat => return meter::start(state, Mode::Timerlat),
-        Intent::Passive => return meter::start(state, Mode::Passive),
-        Intent::Watch => return watch(pane, state),
-        Intent::Stop if pane.view == View::Task => return meter::leave(state),
-        Intent::Stop => return stopped(state),
-        Intent::Raise => return meter::change(state, pane.threshold, true),
-        Intent::Lower => return meter::change(state, pane.threshold, false),
+        Intent::Osnoise => turn.ask(Ask::Meter(Metering::Ask(Mode::Osnoise))),
+        Intent::Timerlat => turn.ask(Ask::Meter(Metering::Ask(Mode::Timerlat))),
+        Intent::StartOsnoise => turn.ask(Ask::Meter(Metering::Start(Mode::Osnoise))),
+        Intent::StartTimerlat => turn.ask(Ask::Meter(Metering::Start(Mode::Timerlat))),
+        Intent::Passive => turn.ask(Ask::Meter(Metering::Start(Mode::Passive))),
+        Intent::Watch => watch(pane, turn),
+        Intent::Stop if pane.view == View::Task => turn.ask(Ask::Meter(Metering::Leave)),
+        Intent::Stop => stopped(turn),
+        Intent::Raise => turn.ask(Ask::Meter(Metering::Threshold(pane.threshold, true))),
+        Intent::Lower => turn.ask(Ask::Meter(Metering::Threshold(pane.threshold, false))),
         Intent::NextThreshold => {
-            pane.threshold = (pane.threshold + 1) % meter::thresholds(state.latency.meter.mode).len();
+            pane.threshold = (pane.threshold + 1) % meter::thresholds(turn.latency.meter.mode).len();
         }
-        Intent::About => about(state),
-        Intent::Baseline => return keep_baseline(pane, state),
-        Intent::Copy => return copied(pane, state),
+        Intent::About => about(turn),
+        Intent::Baseline => keep_baseline(pane, turn),
+        Intent::Copy => copied(pane, turn),
         Intent::Back => back(pane),
-        _ => look(pane, intent, state),
+        _ => look(pane, intent, turn),
     }
-    Vec::new()
 }
 
 /// The key that stops says which keys begin again.
-fn stopped(state: &mut State) -> Vec<Effect> {
-    let effects = meter::stop(state);
+fn stopped(turn: &mut Turn<&Data>) {
     let begin = "v measures the system as it is again, o and i with threads";
-    let text = if effects.is_empty() {
-        format!("Nothing is measured: {begin}")
-    } else {
+    let text = if turn.latency.meter.is_on() {
         format!("Measuring has stopped: {begin}")
+    } else {
+        format!("Nothing is measured: {begin}")
     };
-    state.tell(Severity::Info, text);
-    effects
+    turn.ask(Ask::Meter(Metering::Stop));
+    turn.tell(Severity::Info, text);
 }
 
 /// From now on histograms are compared with what was measured until now.
-fn keep_baseline(pane: &mut LatencyPane, state: &mut State) -> Vec<Effect> {
-    let Some(shown) = Shown::of(state) else {
-        state.tell(Severity::Info, "Nothing is measured yet that could be the baseline");
-        return Vec::new();
+fn keep_baseline(pane: &mut LatencyPane, turn: &mut Turn<&Data>) {
+    let Some(shown) = Shown::of(turn.data()) else {
+        turn.tell(Severity::Info, "Nothing is measured yet that could be the baseline");
+        return;
     };
     let baseline = Baseline::new(shown.mode(), &shown.info.kernel, shown.info.id, shown.totals);
     pane.compare = Compare::Baseline;
-    let lasts = state.latency.baselines.keep(baseline);
-    let until = if lasts.is_some() { ", in later sessions, too" } else { "" };
-    let text = format!("What was measured so far is the baseline that is compared with{until}");
-    state.tell(Severity::Info, text);
-    lasts.into_iter().collect()
+    turn.ask(Ask::Meter(Metering::Baseline(Box::new(baseline))));
 }
 
 /// How something is looked at.
-fn look(pane: &mut LatencyPane, intent: Intent, state: &mut State) {
+fn look(pane: &mut LatencyPane, intent: Intent, turn: &mut Turn<&Data>) {
     match intent {
         Intent::Cpus => show(pane, View::Cpus),
         Intent::Heat => show(pane, View::Heat),
@@ -108,20 +103,20 @@ fn look(pane: &mut LatencyPane, intent: Intent, state: &mut State) {
                 Compare::Baseline => Compare::Kinds,
             };
         }
-        Intent::Sort => pane.sort = Shown::of(state).and_then(|shown| table::next_sort(pane, &shown)),
+        Intent::Sort => pane.sort = Shown::of(turn.data()).and_then(|shown| table::next_sort(pane, &shown)),
         Intent::Fold => {
             show(pane, View::Cpus);
-            fold(pane, pane.fold.next(), state);
+            fold(pane, pane.fold.next(), turn);
         }
         Intent::Reverse => pane.ascending = !pane.ascending,
         _ => {}
     }
 }
 
-fn fold(pane: &mut LatencyPane, fold: table::Fold, state: &mut State) {
-    if let Some(shown) = Shown::of(state) {
+fn fold(pane: &mut LatencyPane, fold: table::Fold, turn: &mut Turn<&Data>) {
+    if let Some(shown) = Shown::of(turn.data()) {
         table::folded(pane, &shown, fold);
-        state.tell(Severity::Info, fold.about());
+        turn.tell(Severity::Info, fold.about());
     }
 }
 
@@ -132,8 +127,8 @@ fn show(pane: &mut LatencyPane, view: View) {
 }
 
 /// Watches the process of the thread that is under the cursor.
-fn watch(pane: &mut LatencyPane, state: &mut State) -> Vec<Effect> {
-    let chosen = Shown::of(state).and_then(|shown| match (pane.view, &pane.shown) {
+fn watch(pane: &mut LatencyPane, turn: &mut Turn<&Data>) {
+    let chosen = Shown::of(turn.data()).and_then(|shown| match (pane.view, &pane.shown) {
         (View::Episodes, Some(episode)) => task::of_episode(episode),
         (View::Episodes, None) => task::of_episode(episodes::worst(&shown).get(pane.episode)?),
         (View::Sources, _) => sources::thread(pane, &shown),
@@ -141,39 +136,38 @@ fn watch(pane: &mut LatencyPane, state: &mut State) -> Vec<Effect> {
         _ => None,
     });
     match chosen {
-        Some(thread) => watch_thread(pane, thread, state),
-        None => ask_whom(state),
+        Some(thread) => watch_thread(pane, thread, turn),
+        None => ask_whom(pane, turn),
     }
 }
 
 /// Asks for a process, which may sleep and be seen nowhere yet: its name or number is typed.
-fn ask_whom(state: &mut State) -> Vec<Effect> {
-    if let Some(reason) = meter::why_not(state) {
-        state.tell(Severity::Warning, reason);
-        return Vec::new();
+fn ask_whom(pane: &mut LatencyPane, turn: &mut Turn<&Data>) {
+    if let Some(reason) = meter::why_not(turn) {
+        turn.tell(Severity::Warning, reason);
+        return;
     }
-    state.latency.asks_whom = true;
-    vec![Effect::Inspect(Inspect::Scopes)]
+    pane.asks_whom = true;
+    turn.out(Effect::Inspect(Inspect::Scopes));
 }
 
 /// Lists the processes to choose from, where that was asked for and nothing else was opened meanwhile.
-pub(crate) fn told(state: &mut State, answer: &Inspected) {
-    let Inspected::Scopes(scopes) = answer else { return };
-    if std::mem::take(&mut state.latency.asks_whom) && state.layers.is_empty() {
+pub(super) fn told(pane: &mut LatencyPane, turn: &mut Turn<&Data>, message: &Message) {
+    let Message::Inspected(Inspected::Scopes(scopes)) = message else { return };
+    if std::mem::take(&mut pane.asks_whom) {
         let processes = scopes.iter().filter(|scope| matches!(scope, Scope::Process { .. })).cloned().collect();
-        state.layers.push(Layer::Palette(Palette { listed: Listed::Processes(processes), ..Palette::default() }));
+        turn.offer(Palette { listed: Listed::Processes(processes), ..Palette::default() });
     }
 }
 
 /// Watches the process of a thread, and shows where its time goes.
-fn watch_thread(pane: &mut LatencyPane, thread: u32, state: &mut State) -> Vec<Effect> {
-    let effects = meter::watch(state, thread);
-    if !effects.is_empty() && pane.view != View::Task {
+fn watch_thread(pane: &mut LatencyPane, thread: u32, turn: &mut Turn<&Data>) {
+    turn.ask(Ask::Meter(Metering::Watch(thread)));
+    if meter::why_not(turn).is_none() && pane.view != View::Task {
         let from = pane.view;
         show(pane, View::Task);
         pane.came_from = Some(from);
     }
-    effects
 }
 
 fn back(pane: &mut LatencyPane) {
@@ -190,18 +184,18 @@ fn moved(at: usize, go: Go, page: usize, many: usize) -> usize {
     at.saturating_add_signed(by(go, page as isize)).min(many.saturating_sub(1))
 }
 
-fn go_by(pane: &mut LatencyPane, go: Go, state: &mut State, area: Rect) {
+fn go_by(pane: &mut LatencyPane, go: Go, turn: &mut Turn<&Data>, area: Rect) {
     let page = page(area).saturating_sub(2).max(1);
     if matches!(go, Go::Left | Go::Right) {
-        return across(pane, go == Go::Right, state);
+        return across(pane, go == Go::Right, turn);
     }
     if pane.view == View::Task {
-        if let Some(report) = state.latency.task(&state.store, state.moment.cursor) {
+        if let Some(report) = turn.latency.task(&turn.store, turn.moment.cursor) {
             pane.scroll = moved(pane.scroll, go, page, task::last_scroll(report, area) + 1);
         }
         return;
     }
-    let Some(shown) = Shown::of(state) else { return };
+    let Some(shown) = Shown::of(turn.data()) else { return };
     match (pane.view, &pane.shown) {
         (View::Episodes, Some(episode)) => {
             let last = episodes::last_scroll(episode, area);
@@ -215,12 +209,12 @@ fn go_by(pane: &mut LatencyPane, go: Go, state: &mut State, area: Rect) {
 }
 
 /// Left and right: through time in the maps, through the worst where one is open, and through CPUs elsewhere.
-fn across(pane: &mut LatencyPane, later: bool, state: &mut State) {
-    let Some(shown) = Shown::of(state) else { return };
+fn across(pane: &mut LatencyPane, later: bool, turn: &mut Turn<&Data>) {
+    let Some(shown) = Shown::of(turn.data()) else { return };
     match (pane.view, &pane.shown) {
         (View::Heat | View::Lengths, _) => {
-            if let Some(entry) = heat::moved(pane, state, &shown, later) {
-                time::hold(state, entry);
+            if let Some(entry) = heat::moved(pane, turn, &shown, later) {
+                turn.ask(Ask::Hold(entry));
             }
         }
         (View::Episodes, Some(_)) => {
@@ -237,16 +231,16 @@ fn across(pane: &mut LatencyPane, later: bool, state: &mut State) {
     }
 }
 
-fn accept(pane: &mut LatencyPane, state: &mut State) {
-    let Some(shown) = Shown::of(state) else { return };
+fn accept(pane: &mut LatencyPane, turn: &mut Turn<&Data>) {
+    let Some(shown) = Shown::of(turn.data()) else { return };
     match pane.view {
-        View::Cpus if pane.fold != table::Fold::None => fold(pane, table::Fold::None, state),
+        View::Cpus if pane.fold != table::Fold::None => fold(pane, table::Fold::None, turn),
         View::Cpus => {
             pane.all = false;
             show(pane, View::Sources);
             pane.came_from = Some(View::Cpus);
         }
-        View::Heat | View::Lengths => drill(pane, state),
+        View::Heat | View::Lengths => drill(pane, turn),
         View::Histograms | View::Task => {}
         View::Sources => sources::toggle(pane, &shown),
         View::Episodes => {
@@ -259,8 +253,8 @@ fn accept(pane: &mut LatencyPane, state: &mut State) {
 }
 
 /// Opens what happened in the column of the cursor: the worst episode, or what took the time.
-fn drill(pane: &mut LatencyPane, state: &mut State) {
-    let Some(shown) = Shown::of(state) else { return };
+fn drill(pane: &mut LatencyPane, turn: &mut Turn<&Data>) {
+    let Some(shown) = Shown::of(turn.data()) else { return };
     let Some(cpu) = shown.cpu(pane) else { return };
     let (from_ns, to_ns) = heat::chosen(pane, &shown);
     let any_cpu = pane.view == View::Lengths && pane.all;
@@ -272,20 +266,20 @@ fn drill(pane: &mut LatencyPane, state: &mut State) {
         return;
     }
     let mut totals = Totals::default();
-    shown.samples(&state.store, from_ns + 1, to_ns, |sample| {
+    shown.samples(&turn.store, from_ns + 1, to_ns, |sample| {
         if any_cpu || sample.cpu == cpu {
             totals.add(sample);
         }
     });
     if totals.cpus.is_empty() {
-        state.tell(Severity::Info, "Nothing was measured in this column");
+        turn.tell(Severity::Info, "Nothing was measured in this column");
         return;
     }
     show(pane, View::Sources);
     (pane.drilled, pane.came_from) = (Some(Drilled { cpu, from_ns, to_ns, totals }), came_from);
 }
 
-fn pick_at(pane: &mut LatencyPane, pick: Pick, how: Picked, state: &mut State) {
+fn pick_at(pane: &mut LatencyPane, pick: Pick, how: Picked, turn: &mut Turn<&Data>) {
     match pick {
         Pick::Heading { table: draw::VIEWS, column } => {
             if let Some(view) = View::ALL.get(column) {
@@ -294,7 +288,7 @@ fn pick_at(pane: &mut LatencyPane, pick: Pick, how: Picked, state: &mut State) {
         }
         Pick::Moment { entry, row } => {
             pane.row = row.unwrap_or(pane.row);
-            time::hold(state, entry);
+            turn.ask(Ask::Hold(entry));
         }
         Pick::Row { row, .. } => {
             let place = match pane.view {
@@ -305,27 +299,27 @@ fn pick_at(pane: &mut LatencyPane, pick: Pick, how: Picked, state: &mut State) {
             let again = *place == row && how == Picked::Again;
             *place = row;
             if again {
-                accept(pane, state);
+                accept(pane, turn);
             }
         }
         _ => {}
     }
 }
 
-fn copied(pane: &LatencyPane, state: &mut State) -> Vec<Effect> {
-    let watched = || state.latency.task(&state.store, state.moment.cursor);
+fn copied(pane: &LatencyPane, turn: &mut Turn<&Data>) {
+    let watched = || turn.latency.task(&turn.store, turn.moment.cursor);
     let text = match &pane.shown {
         _ if pane.view == View::Task => watched().map(|report| crate::output::task::report(report, usize::MAX)),
         Some(episode) => Some(crate::output::latency::report::report(episode)),
-        None => Shown::of(state).map(|shown| table::text(pane, &shown)),
+        None => Shown::of(turn.data()).map(|shown| table::text(pane, &shown)),
     };
-    copy(state, text)
+    copy(turn, text)
 }
 
 /// What bears on the figures, in full.
-fn about(state: &mut State) {
-    let Some(shown) = Shown::of(state) else {
-        state.tell(Severity::Info, "Nothing is measured");
+fn about(turn: &mut Turn<&Data>) {
+    let Some(shown) = Shown::of(turn.data()) else {
+        turn.tell(Severity::Info, "Nothing is measured");
         return;
     };
     let mut lines = vec![format!("kernel {} on {}", shown.info.kernel, shown.info.host)];
@@ -346,10 +340,5 @@ fn about(state: &mut State) {
             ));
         }
     }
-    state.layers.push(Layer::Reader(Reader {
-        title: "What bears on the figures".to_owned(),
-        lines,
-        top: 0,
-        wrap: true,
-    }));
+    turn.open(Reader { title: "What bears on the figures".to_owned(), lines, top: 0, wrap: true });
 }

@@ -47,13 +47,15 @@ fn log2_label(bucket: usize, h: &Log2) -> String {
     match (low, high) {
         (None, _) => "(..., 0)".to_owned(),
         (Some(low), Some(high)) if high - low == 1 => format!("[{low}]"),
-        (Some(low), Some(high)) => format!("[{}, {})", crate::tui::text::edge(low), crate::tui::text::edge(high)),
-        (Some(low), None) => format!("[{}, ...)", crate::tui::text::edge(low)),
+        (Some(low), Some(high)) => {
+            format!("[{}, {})", crate::tui::base::text::edge(low), crate::tui::base::text::edge(high))
+        }
+        (Some(low), None) => format!("[{}, ...)", crate::tui::base::text::edge(low)),
     }
 }
 
 fn linear_label(bucket: usize, h: &Linear) -> String {
-    use crate::tui::text::edge;
+    use crate::tui::base::text::edge;
     if h.log_linear().is_some() {
         return match h.bounds(bucket) {
             (None, end) => format!("(..., {})", edge(end.unwrap_or(0))),
@@ -86,7 +88,7 @@ pub fn percentiles(value: &Value) -> Option<(String, String)> {
             sum += u128::from(*c);
             sum * 100 >= u128::from(total) * part
         })?;
-        Some(high(bucket).map_or_else(|| "∞".to_owned(), crate::tui::text::edge))
+        Some(high(bucket).map_or_else(|| "∞".to_owned(), crate::tui::base::text::edge))
     };
     if total == 0 { None } else { Some((at(50)?, at(99)?)) }
 }

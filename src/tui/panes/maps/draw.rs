@@ -5,20 +5,20 @@ use ratatui::layout::Rect;
 
 use crate::model::snapshot::{MapKind, MapRow};
 use crate::model::value::{Series, Stack, Value};
-use crate::tui::action::Pick;
-use crate::tui::columns::MAP;
-use crate::tui::document::Document;
-use crate::tui::paint::{bar, chart, note, put, put_end, sparkline, style_row};
-use crate::tui::panes::Context;
-use crate::tui::panes::bars::pane_frame;
+use crate::tui::base::action::Pick;
+use crate::tui::base::paint::{bar, chart, note, put, put_end, sparkline, style_row};
+use crate::tui::base::text::{counted, fit, grouped, short_count, width};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
+use crate::tui::data::cells::{cell, common_frames, frames, key_fit, key_text};
+use crate::tui::data::document::Document;
+use crate::tui::data::maps::MapView;
+use crate::tui::data::trace::Phase;
+use crate::tui::pane::Context;
 use crate::tui::panes::maps::buckets::{buckets, percentiles, shape, used};
-use crate::tui::panes::maps::cells::{cell, common_frames, frames, key_fit, key_text};
 use crate::tui::panes::maps::histogram::{bucket, histogram};
-use crate::tui::panes::maps::views::MapView;
-use crate::tui::state::{Layer, State};
-use crate::tui::text::{counted, fit, grouped, short_count, width};
-use crate::tui::theme::Slot;
-use crate::tui::trace::Phase;
+use crate::tui::widgets::columns::MAP;
+use crate::tui::widgets::frame::pane_frame;
 
 /// Most rows of one open row (frames of a stack, buckets of a histogram).
 const OPEN_ROWS: usize = 40;
@@ -77,7 +77,7 @@ enum Opened {
 
 /// Paints the pane.
 pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
-    let state = ctx.state;
+    let state = ctx.data;
     let (inside, taken) = pane_frame(ctx, buf, area);
     let theme = &state.theme;
     let views = &ctx.document.maps.views;
@@ -114,8 +114,7 @@ pub fn draw(ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
 
 /// The filter that holds, or is being typed.
 fn filter_text(ctx: &Context<'_>) -> Option<String> {
-    let typed = ctx.state.layers.iter().find_map(|l| if let Layer::Filter(input) = l { Some(input) } else { None });
-    match typed.filter(|_| ctx.focused) {
+    match ctx.filter() {
         Some(input) => Some(format!("filter: {}▏", input.text())),
         None => Some(&ctx.document.maps.filter).filter(|f| !f.is_empty()).map(|f| format!("filter: {f}")),
     }
@@ -157,7 +156,7 @@ fn plan(ctx: &Context<'_>, height: usize) -> Vec<(usize, usize)> {
 }
 
 fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
-    let state = ctx.state;
+    let state = ctx.data;
     let view = &ctx.document.maps.views[index];
     let theme = &state.theme;
     let selected = index == ctx.document.maps.selected && ctx.focused;
@@ -202,12 +201,12 @@ fn map(ctx: &Context<'_>, index: usize, buf: &mut Buffer, area: Rect) {
     }
 }
 
-fn scalar(state: &State, view: &MapView, row: &MapRow, buf: &mut Buffer, area: Rect, x: usize) -> usize {
-    let theme = &state.theme;
+fn scalar(data: &Data, view: &MapView, row: &MapRow, buf: &mut Buffer, area: Rect, x: usize) -> usize {
+    let theme = &data.theme;
     if view.is_histogram() {
         let total = row.value.as_number().unwrap_or(0);
         let x = put(buf, area, x, 0, &counted(total as u64, "value"), theme[Slot::Value]) + 2;
-        return summary(state, &row.value, buf, area, x);
+        return summary(data, &row.value, buf, area, x);
     }
     let room = usize::from(area.width).saturating_sub(x + 1);
     let text = match row.value.as_number() {
@@ -219,13 +218,13 @@ fn scalar(state: &State, view: &MapView, row: &MapRow, buf: &mut Buffer, area: R
     put(buf, area, x, 0, &fit(&text, room), theme[Slot::Value])
 }
 
-fn summary(state: &State, value: &Value, buf: &mut Buffer, area: Rect, x: usize) -> usize {
+fn summary(data: &Data, value: &Value, buf: &mut Buffer, area: Rect, x: usize) -> usize {
     let Some((half, most)) = percentiles(value) else { return x };
-    put(buf, area, x, 0, &format!("p50 < {half}  p99 < {most}"), state.theme[Slot::Dim])
+    put(buf, area, x, 0, &format!("p50 < {half}  p99 < {most}"), data.theme[Slot::Dim])
 }
 
 /// The rate of a whole map: the last figure and a sparkline, at the right.
-fn rate_line(state: &State, view: &MapView, buf: &mut Buffer, area: Rect, from: usize, right: usize) {
+fn rate_line(data: &Data, view: &MapView, buf: &mut Buffer, area: Rect, from: usize, right: usize) {
     if !view.has_rate() || view.history.len() < 2 {
         return;
     }
@@ -235,8 +234,8 @@ fn rate_line(state: &State, view: &MapView, buf: &mut Buffer, area: Rect, from: 
         return;
     }
     let spark = sparkline(view.history.iter().copied(), room);
-    let x = put_end(buf, area, right, 0, &rate, state.theme[Slot::Value]);
-    put_end(buf, area, x.saturating_sub(1), 0, &spark, state.theme[Slot::Spark]);
+    let x = put_end(buf, area, right, 0, &rate, data.theme[Slot::Value]);
+    put_end(buf, area, x.saturating_sub(1), 0, &spark, data.theme[Slot::Spark]);
 }
 
 /// Least columns of bars: they give way to keys.
@@ -308,8 +307,8 @@ fn told(stack: &Stack) -> String {
     }
 }
 
-fn table(state: &State, view: &MapView, (selected, over): (bool, bool), buf: &mut Buffer, area: Rect) {
-    let theme = &state.theme;
+fn table(data: &Data, view: &MapView, (selected, over): (bool, bool), buf: &mut Buffer, area: Rect) {
+    let theme = &data.theme;
     let at = columns(view, usize::from(area.width), over);
     let look = theme[Slot::Heading];
     let arrow = if view.descending { "↓" } else { "↑" };
@@ -329,11 +328,11 @@ fn table(state: &State, view: &MapView, (selected, over): (bool, bool), buf: &mu
         if selected && place == view.row {
             style_row(buf, area, y, theme[Slot::Selected]);
         }
-        table_row(state, view, row as usize, contents, &at, most, buf, area, y);
+        table_row(data, view, row as usize, contents, &at, most, buf, area, y);
         if view.is_open(row) {
             for (below, line) in opened(contents).iter().take(OPEN_ROWS).enumerate() {
                 if y + 1 + below < rows {
-                    open_line(state, line, buf, area, y + 1 + below);
+                    open_line(data, line, buf, area, y + 1 + below);
                 }
             }
         }
@@ -408,7 +407,7 @@ pub fn spot_at(ctx: &Context<'_>, area: Rect, (column, row): (u16, u16)) -> Opti
 
 #[allow(clippy::too_many_arguments, reason = "a row, its place and the table's measures")]
 fn table_row(
-    state: &State,
+    data: &Data,
     view: &MapView,
     index: usize,
     row: &MapRow,
@@ -418,7 +417,7 @@ fn table_row(
     area: Rect,
     y: usize,
 ) {
-    let theme = &state.theme;
+    let theme = &data.theme;
     put(buf, area, 2, y, &key_fit(&row.key, at.skip, at.key.saturating_sub(2)), theme[Slot::Text].bg_none());
     put_end(buf, area, at.value, y, &fit(&shown_value(view, row), at.value - at.key), theme[Slot::Value]);
     if let (Some(end), Some(rate)) = (at.rate, view.rate(index)) {
@@ -449,8 +448,8 @@ fn table_row(
     }
 }
 
-fn open_line(state: &State, line: &Opened, buf: &mut Buffer, area: Rect, y: usize) {
-    let theme = &state.theme;
+fn open_line(data: &Data, line: &Opened, buf: &mut Buffer, area: Rect, y: usize) {
+    let theme = &data.theme;
     match line {
         Opened::Text(text) => {
             let x = put(buf, area, 4, y, "│ ", theme[Slot::Faint]);
@@ -459,14 +458,14 @@ fn open_line(state: &State, line: &Opened, buf: &mut Buffer, area: Rect, y: usiz
         }
         Opened::Bucket(label, count, most) => {
             let x = put(buf, area, 4, y, "│", theme[Slot::Faint]);
-            bucket(state, (label, *count, *most), (x, 14, 9), buf, area, y);
+            bucket(data, (label, *count, *most), (x, 14, 9), buf, area, y);
         }
     }
 }
 
 /// A time series as a chart, its largest and least value at its left, its length below the newest.
-fn series_chart(state: &State, series: &Series, buf: &mut Buffer, area: Rect) {
-    let theme = &state.theme;
+fn series_chart(data: &Data, series: &Series, buf: &mut Buffer, area: Rect) {
+    let theme = &data.theme;
     let values: Vec<Option<i64>> = series.points.iter().map(|(_, v)| *v).collect();
     let rows = usize::from(area.height).min(CHART_ROWS);
     if rows == 0 {

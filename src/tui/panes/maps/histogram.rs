@@ -5,14 +5,14 @@ use ratatui::layout::Rect;
 
 use super::buckets::buckets;
 use crate::model::value::Value;
-use crate::tui::paint::{bar, put, put_end};
-use crate::tui::state::State;
-use crate::tui::text::{fit, grouped, width};
-use crate::tui::theme::Slot;
+use crate::tui::base::paint::{bar, put, put_end};
+use crate::tui::base::text::{fit, grouped, width};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
 
 /// A histogram over an area. What there is no room for is summed up in its first and last row: a tail
 /// is what people look for.
-pub(super) fn histogram(state: &State, value: &Value, buf: &mut Buffer, area: Rect) {
+pub(super) fn histogram(data: &Data, value: &Value, buf: &mut Buffer, area: Rect) {
     let shown = fold_ends(&buckets(value), usize::from(area.height));
     let most = shown.iter().filter(|b| b.folded == 1).map(|b| b.count).max().unwrap_or(1);
     let labels = shown.iter().map(|b| width(&b.label)).max().unwrap_or(0);
@@ -20,23 +20,23 @@ pub(super) fn histogram(state: &State, value: &Value, buf: &mut Buffer, area: Re
     let labels = if shown.iter().any(|bucket| bucket.folded > 1) { labels + 2 } else { labels };
     for (y, Folded { label, count, folded }) in shown.iter().enumerate() {
         if *folded > 1 {
-            folded_buckets(state, (label, *count, *folded), (labels + 2, counts), buf, area, y);
+            folded_buckets(data, (label, *count, *folded), (labels + 2, counts), buf, area, y);
         } else {
-            bucket(state, (label, *count, most), (0, labels + 2, counts), buf, area, y);
+            bucket(data, (label, *count, most), (0, labels + 2, counts), buf, area, y);
         }
     }
 }
 
 /// Several buckets summed up in one row: no bar, which would be compared with those of single ones.
 fn folded_buckets(
-    state: &State,
+    data: &Data,
     (label, count, folded): (&str, u64, usize),
     (labels, counts): (usize, usize),
     buf: &mut Buffer,
     area: Rect,
     y: usize,
 ) {
-    let theme = &state.theme;
+    let theme = &data.theme;
     put(buf, area, 1, y, "⋮", theme[Slot::Faint]);
     put_end(buf, area, labels, y, label, theme[Slot::Faint]);
     let end = labels + counts + 2;
@@ -94,14 +94,14 @@ fn spanning(first: &str, last: &str) -> String {
 
 /// One bucket: label, count, bar. `at` is the start, the label's width and the count's.
 pub(super) fn bucket(
-    state: &State,
+    data: &Data,
     (label, count, most): (&str, u64, u64),
     (x, labels, counts): (usize, usize, usize),
     buf: &mut Buffer,
     area: Rect,
     y: usize,
 ) {
-    let theme = &state.theme;
+    let theme = &data.theme;
     let x = x + labels;
     put_end(buf, area, x, y, label, theme[Slot::Dim]);
     let x = x + counts + 2;

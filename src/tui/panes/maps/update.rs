@@ -1,27 +1,28 @@
 //! Intents in the maps.
 
-use super::cells::{cell, key_text};
 use super::keys::Intent;
-use crate::tui::action::{Action, Events, Pick, Picked, Table};
-use crate::tui::columns;
-use crate::tui::effect::Effect;
-use crate::tui::input::Input;
-use crate::tui::panes::rows::{by, copy, page};
-use crate::tui::state::{Confirm, Layer, State};
-use crate::tui::text::{counted, neutralise};
-use ratatui::layout::Rect;
+use crate::tui::base::action::{Action, Events, Pick, Picked, Table};
+use crate::tui::base::input::Input;
+use crate::tui::base::text::{counted, neutralise};
+use crate::tui::data::Data;
+use crate::tui::data::cells::{cell, key_text};
+use crate::tui::data::effect::Effect;
+use crate::tui::layers::line::FilterLine;
+use crate::tui::layers::reader::Confirm;
+use crate::tui::pane::Turn;
+use crate::tui::widgets::columns;
+use crate::tui::widgets::rows::{by, copy};
 
 /// Applies an intent in the maps.
-pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
-    let page = page(area) as isize;
-    let trace = state.document.trace.id;
-    let maps = &mut state.document.maps;
+pub fn act(turn: &mut Turn<&mut Data>, action: &Action, page: usize) {
+    let page = page as isize;
+    let trace = turn.document.trace.id;
+    let maps = &mut turn.document.maps;
     let count = maps.views.len();
     let filter = maps.filter.clone();
     match action {
         Action::Events(Events::Filter) => {
-            let input = Input::new(&filter);
-            state.layers.push(Layer::Filter(input));
+            turn.open(FilterLine(Input::new(&filter)));
         }
         Action::Filter(text) => maps.set_filter(text),
         action if Intent::of(action) == Some(Intent::Hide) => maps.hide(),
@@ -31,7 +32,7 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
         Action::Table(Table::Clear) => {
             if let Some(view) = maps.current() {
                 let (name, rows) = (neutralise(&view.snapshot.name).into_owned(), view.snapshot.rows.len());
-                state.layers.push(Layer::Confirm(Confirm {
+                turn.open(Confirm {
                     title: format!("Empty {name} in the kernel?"),
                     about: format!(
                         "What its {} {} is lost, for the script, too.",
@@ -39,21 +40,23 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
                         if rows == 1 { "holds" } else { "hold" }
                     ),
                     yes: Action::Table(Table::ClearNow),
-                }));
+                });
             }
         }
         Action::Table(Table::ClearNow) => {
             let name = maps.current().map(|v| v.snapshot.name.clone());
-            return name.map(|name| Effect::ClearMap(trace, name)).into_iter().collect();
+            if let Some(name) = name {
+                turn.out(Effect::ClearMap(trace, name));
+            }
         }
         Action::Table(Table::Copy) => {
             let text = maps.current().map(|v| {
                 let rows = v.order.iter().filter_map(|r| v.snapshot.rows.get(*r as usize));
                 rows.map(|r| format!("{}\t{}", key_text(&r.key), cell(&r.value))).collect::<Vec<_>>().join("\n")
             });
-            return copy(state, text);
+            copy(turn, text);
         }
-        Action::Pick(pick, how) => take(state, *pick, *how == Picked::Again),
+        Action::Pick(pick, how) => take(turn, *pick, *how == Picked::Again),
         action => {
             if let Some(view) = maps.current_mut() {
                 match action {
@@ -77,16 +80,15 @@ pub fn act(state: &mut State, action: &Action, area: Rect) -> Vec<Effect> {
             }
         }
     }
-    Vec::new()
 }
 
 /// A first click selects a row, a second one opens it.
-fn take(state: &mut State, pick: Pick, had_keys: bool) {
+fn take(turn: &mut Turn<&mut Data>, pick: Pick, had_keys: bool) {
     let (Pick::Row { table, .. } | Pick::Heading { table, .. } | Pick::Table(table)) = pick else { return };
-    let again = had_keys && state.document.maps.selected == table;
-    state.document.maps.selected = table;
-    let filter = state.document.maps.filter.clone();
-    let Some(view) = state.document.maps.current_mut() else { return };
+    let again = had_keys && turn.document.maps.selected == table;
+    turn.document.maps.selected = table;
+    let filter = turn.document.maps.filter.clone();
+    let Some(view) = turn.document.maps.current_mut() else { return };
     match pick {
         Pick::Row { row, .. } if again && view.row == row => view.toggle(),
         Pick::Row { row, .. } => view.row = row,

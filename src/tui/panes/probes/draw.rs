@@ -7,15 +7,15 @@ use ratatui::layout::Rect;
 
 use super::ProbesPane;
 use crate::model::stats::{ProbeStats, TraceStats};
-use crate::tui::action::Pick;
-use crate::tui::columns::PROBES;
-use crate::tui::document::Document;
-use crate::tui::paint::{put, put_end, style_row};
-use crate::tui::panes::Context;
-use crate::tui::panes::bars::pane_frame;
-use crate::tui::text::{fit, fit_end, grouped, neutralise, short_count, width};
-use crate::tui::theme::Slot;
-use crate::tui::trace::incomplete;
+use crate::tui::base::action::Pick;
+use crate::tui::base::paint::{put, put_end, style_row};
+use crate::tui::base::text::{fit, fit_end, grouped, neutralise, short_count, width};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::document::Document;
+use crate::tui::data::trace::incomplete;
+use crate::tui::pane::Context;
+use crate::tui::widgets::columns::PROBES;
+use crate::tui::widgets::frame::pane_frame;
 
 /// Paints the pane.
 pub fn draw(pane: &ProbesPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {

@@ -1,9 +1,8 @@
 //! The keys of the probes.
 
 use super::KIND;
-use crate::tui::action::{Action, Table};
-use crate::tui::keys::build::{bind, ch};
-use crate::tui::keys::{Binding, Scope};
+use crate::tui::base::action::{Action, Table};
+use crate::tui::base::key::{Binding, Scope, bind, ch};
 
 /// All of them.
 pub static BINDINGS: &[Binding] = &[

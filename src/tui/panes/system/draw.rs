@@ -5,12 +5,12 @@ use ratatui::layout::{Position, Rect};
 
 use super::rows::{Column, columns, count, rows};
 use super::{Context, SystemPane, View};
-use crate::tui::action::Pick;
-use crate::tui::paint::{note, put, put_end, style_row};
-use crate::tui::panes::bars::pane_frame;
-use crate::tui::state::State;
-use crate::tui::text::{fit, wrap};
-use crate::tui::theme::Slot;
+use crate::tui::base::action::Pick;
+use crate::tui::base::paint::{note, put, put_end, style_row};
+use crate::tui::base::text::{fit, wrap};
+use crate::tui::base::theme::Slot;
+use crate::tui::data::Data;
+use crate::tui::widgets::frame::pane_frame;
 
 /// Cells that a column without a width gets at least.
 const LEAST: usize = 12;
@@ -18,11 +18,11 @@ const LEAST: usize = 12;
 /// Paints the pane.
 pub fn draw(pane: &SystemPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) {
     let (inside, _) = pane_frame(ctx, buf, area);
-    let uncounted = ctx.state.loaded.now.as_ref().and_then(|now| now.uncounted.as_deref());
+    let uncounted = ctx.data.loaded.now.as_ref().and_then(|now| now.uncounted.as_deref());
     if let Some(reason) = uncounted.filter(|_| pane.view == View::Programs) {
         note(buf, area, reason, ctx.theme()[Slot::Warning], 20);
     }
-    if let Some(text) = instead(pane, ctx.state) {
+    if let Some(text) = instead(pane, ctx.data) {
         let room = usize::from(inside.width).saturating_sub(2);
         for (y, line) in wrap(&text, room).iter().enumerate().take(usize::from(inside.height)) {
             put(buf, inside, 1, y, line, ctx.theme()[Slot::Dim]);
@@ -33,7 +33,7 @@ pub fn draw(pane: &SystemPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) 
     heading(pane, ctx, buf, inside, &places);
     let height = usize::from(inside.height).saturating_sub(1);
     let first = first(pane, height);
-    for (y, (place, row)) in rows(pane, ctx.state).iter().enumerate().skip(first).take(height).enumerate() {
+    for (y, (place, row)) in rows(pane, ctx.data).iter().enumerate().skip(first).take(height).enumerate() {
         for (column, start, width) in &places {
             let shown = columns(pane.view).get(*column).zip(row.cells.get(*column));
             let Some((about, text)) = shown else { continue };
@@ -51,8 +51,8 @@ pub fn draw(pane: &SystemPane, ctx: &Context<'_>, buf: &mut Buffer, area: Rect) 
 }
 
 /// What is said where there are no rows, and why.
-fn instead(pane: &SystemPane, state: &State) -> Option<String> {
-    let loaded = &state.loaded;
+fn instead(pane: &SystemPane, data: &Data) -> Option<String> {
+    let loaded = &data.loaded;
     if let Some(reason) = &loaded.refused {
         return Some(reason.clone());
     }
@@ -70,8 +70,8 @@ fn instead(pane: &SystemPane, state: &State) -> Option<String> {
             _ => "The program is being read …",
         },
         View::Programs | View::Maps if loaded.now.is_none() => "Programs and maps are being read …",
-        View::Programs if count(pane, state) == 0 => "No BPF program is loaded.",
-        View::Maps if count(pane, state) == 0 => "There is no BPF map.",
+        View::Programs if count(pane, data) == 0 => "No BPF program is loaded.",
+        View::Maps if count(pane, data) == 0 => "There is no BPF map.",
         View::Programs | View::Maps => return None,
     };
     Some(of.to_owned())
@@ -147,5 +147,5 @@ pub fn spot_at(pane: &SystemPane, ctx: &Context<'_>, area: Rect, at: Position) -
         return under.map(|(column, ..)| Pick::Heading { table: 0, column });
     }
     let row = first(pane, usize::from(area.height).saturating_sub(3)) + y - 1;
-    (row < count(pane, ctx.state)).then_some(Pick::Row { table: 0, row })
+    (row < count(pane, ctx.data)).then_some(Pick::Row { table: 0, row })
 }

@@ -1,10 +1,9 @@
 //! The keys of the BPF programs and maps.
 
 use super::KIND;
-use crate::tui::action::{Action, Table};
-use crate::tui::intents::intents;
-use crate::tui::keys::build::{BACKSPACE, ENTER, bind, ch};
-use crate::tui::keys::{Binding, Key, Scope};
+use crate::tui::base::action::{Action, Table};
+use crate::tui::base::intents::intents;
+use crate::tui::base::key::{BACKSPACE, Binding, ENTER, Key, Scope, bind, ch};
 
 intents! {
     /// What this pane alone can be asked for.

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use super::{SystemPane, View};
 use crate::model::bpf::{BpfMap, BpfProgram, Holder};
-use crate::tui::state::State;
-use crate::tui::text::{grouped, neutralise, short_count};
+use crate::tui::base::text::{grouped, neutralise, short_count};
+use crate::tui::data::Data;
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +78,8 @@ pub struct Row {
 }
 
 /// How many rows a view has.
-pub fn count(pane: &SystemPane, state: &State) -> usize {
-    let loaded = &state.loaded;
+pub fn count(pane: &SystemPane, data: &Data) -> usize {
+    let loaded = &data.loaded;
     match pane.view {
         View::Programs => loaded.now.as_ref().map_or(0, |now| now.programs.len()),
         View::Maps => loaded.now.as_ref().map_or(0, |now| now.maps.len()),
@@ -95,13 +95,13 @@ pub fn count(pane: &SystemPane, state: &State) -> usize {
 }
 
 /// The rows in the order shown.
-pub fn rows(pane: &SystemPane, state: &State) -> Vec<Row> {
-    let loaded = &state.loaded;
+pub fn rows(pane: &SystemPane, data: &Data) -> Vec<Row> {
+    let loaded = &data.loaded;
     let mut rows: Vec<Row> = match (pane.view, &loaded.now) {
-        (View::Programs, Some(now)) => now.programs.iter().map(|p| program(p, state)).collect(),
+        (View::Programs, Some(now)) => now.programs.iter().map(|p| program(p, data)).collect(),
         (View::Maps, Some(now)) => now.maps.iter().map(map).collect(),
-        (View::Entries(id), _) => return entries(state, id),
-        (View::Code(id), _) => return code(state, id),
+        (View::Entries(id), _) => return entries(data, id),
+        (View::Code(id), _) => return code(data, id),
         _ => return Vec::new(),
     };
     let (column, order) = (pane.sort[pane.order()], pane.descending[pane.order()]);
@@ -127,8 +127,8 @@ fn bytes(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| "–".to_owned(), grouped)
 }
 
-fn program(program: &BpfProgram, state: &State) -> Row {
-    let rate = state.loaded.rate(program.id);
+fn program(program: &BpfProgram, data: &Data) -> Row {
+    let rate = data.loaded.rate(program.id);
     let figure = |value: Option<f64>, text: fn(f64) -> String| value.map_or_else(|| "–".to_owned(), text);
     let (percent, per_second) = (rate.map(|r| r.cpu_percent), rate.map(|r| r.events_per_second));
     let ns = rate.map(|r| r.ns_per_event).filter(|_| per_second.is_some_and(|n| n > 0.0));
@@ -187,15 +187,15 @@ fn map(map: &BpfMap) -> Row {
     }
 }
 
-fn entries(state: &State, id: u32) -> Vec<Row> {
-    let Some((of, Ok(contents))) = &state.loaded.contents else { return Vec::new() };
+fn entries(data: &Data, id: u32) -> Vec<Row> {
+    let Some((of, Ok(contents))) = &data.loaded.contents else { return Vec::new() };
     let shown = contents.entries.iter().filter(|_| *of == id);
     let cells = |entry| vec![safe(&contents.key_text(entry)), safe(&contents.value_text(entry))];
     shown.map(|entry| Row { id, cells: cells(entry), numbers: Vec::new() }).collect()
 }
 
-fn code(state: &State, id: u32) -> Vec<Row> {
-    let Some((of, Ok(lines))) = &state.loaded.code else { return Vec::new() };
+fn code(data: &Data, id: u32) -> Vec<Row> {
+    let Some((of, Ok(lines))) = &data.loaded.code else { return Vec::new() };
     let shown = lines.iter().filter(|_| *of == id);
     shown.map(|line| Row { id, cells: vec![safe(line)], numbers: Vec::new() }).collect()
 }

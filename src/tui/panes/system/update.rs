@@ -2,74 +2,66 @@
 
 use super::keys::Intent;
 use super::rows::{columns, count, rows};
-use super::{KIND, SystemPane, View};
+use super::{SystemPane, View};
 use crate::model::bpf::{BpfMap, BpfProgram, Holder};
-use crate::tui::action::{Action, Pick, Picked, Table};
-use crate::tui::effect::Effect;
-use crate::tui::inspector::Inspect;
-use crate::tui::panes::rows::{by, copy, page};
-use crate::tui::state::{Layer, Reader, State};
-use crate::tui::text::{grouped, short_ns};
+use crate::tui::base::action::{Action, Pick, Picked, Table};
+use crate::tui::base::text::{grouped, short_ns};
+use crate::tui::data::Data;
+use crate::tui::data::effect::Effect;
+use crate::tui::data::inspect::Inspect;
+use crate::tui::layers::reader::Reader;
+use crate::tui::pane::{Seen, Turn};
+use crate::tui::widgets::rows::{by, copy, page};
 use ratatui::layout::Rect;
 
-/// What is loaded is read, and the kernel counts runs.
-fn open(state: &mut State) {
-    if !state.loaded.is_watched {
-        state.loaded.is_watched = true;
-        state.wanted.push(Effect::Inspect(Inspect::Watch));
-    }
-}
-
 /// What is loaded is read while a pane is shown; once nobody looks any more the statistics are off again.
-pub(crate) fn follow(state: &mut State) {
-    let is_shown = |id| state.panes.kind(id) == Some(KIND);
-    if crate::tui::layout::of(state).panes.placed.iter().any(|p| is_shown(p.shown)) {
-        open(state);
-    } else if state.loaded.is_watched {
-        state.loaded.forget();
-        state.wanted.push(Effect::Inspect(Inspect::Rest));
+pub(super) fn follow(turn: &mut Turn<&mut Data>, seen: Seen) {
+    if seen.is_shown && !turn.loaded.is_watched {
+        turn.loaded.is_watched = true;
+        turn.out(Effect::Inspect(Inspect::Watch));
+    } else if !seen.is_shown && turn.loaded.is_watched {
+        turn.loaded.forget();
+        turn.out(Effect::Inspect(Inspect::Rest));
     }
 }
 
 /// Applies an intent.
-pub fn act(pane: &mut SystemPane, action: &Action, state: &mut State, area: Rect) -> Vec<Effect> {
+pub fn act(pane: &mut SystemPane, action: &Action, turn: &mut Turn<&Data>, area: Rect) {
     match action {
         Action::Go(go) => {
             let by = by(*go, page(area) as isize);
-            pane.selected = pane.selected.saturating_add_signed(by).min(count(pane, state).saturating_sub(1));
+            pane.selected = pane.selected.saturating_add_signed(by).min(count(pane, turn).saturating_sub(1));
         }
         Action::Pick(Pick::Row { row, .. }, picked) => {
             let again = *picked == Picked::Again && pane.selected == *row;
             pane.selected = *row;
             if again {
-                return accept(pane, state);
+                return accept(pane, turn);
             }
         }
         Action::Pick(Pick::Heading { column, .. }, _) => sort(pane, *column),
         Action::Table(Table::Sort) => sort(pane, (pane.sort[pane.order()] + 1) % columns(pane.view).len()),
         Action::Table(Table::Reverse) => pane.descending[pane.order()] ^= true,
-        Action::Accept => return accept(pane, state),
+        Action::Accept => return accept(pane, turn),
         _ => {
             if let Some(intent) = Intent::of(action) {
-                return own(pane, state, intent);
+                return own(pane, turn, intent);
             }
         }
     }
-    Vec::new()
 }
 
-fn own(pane: &mut SystemPane, state: &mut State, intent: Intent) -> Vec<Effect> {
+fn own(pane: &mut SystemPane, turn: &mut Turn<&Data>, intent: Intent) {
     match intent {
         Intent::Programs => show(pane, View::Programs),
         Intent::Maps => show(pane, View::Maps),
         Intent::Back => back(pane),
-        Intent::About => about(pane, state),
+        Intent::About => about(pane, turn),
         Intent::Copy => {
-            let row = rows(pane, state).into_iter().nth(pane.selected);
-            return copy(state, row.map(|row| row.cells.join("\t")));
+            let row = rows(pane, turn.data()).into_iter().nth(pane.selected);
+            copy(turn, row.map(|row| row.cells.join("\t")));
         }
     }
-    Vec::new()
 }
 
 fn show(pane: &mut SystemPane, view: View) {
@@ -93,40 +85,35 @@ fn sort(pane: &mut SystemPane, column: usize) {
 }
 
 /// Opens what is under the cursor.
-fn accept(pane: &mut SystemPane, state: &mut State) -> Vec<Effect> {
-    let Some(row) = rows(pane, state).into_iter().nth(pane.selected) else { return Vec::new() };
+fn accept(pane: &mut SystemPane, turn: &mut Turn<&Data>) {
+    let Some(row) = rows(pane, turn.data()).into_iter().nth(pane.selected) else { return };
     let (view, question) = match pane.view {
         View::Programs => (View::Code(row.id), Inspect::Code(row.id)),
         View::Maps => (View::Entries(row.id), Inspect::Map(row.id)),
         View::Entries(_) => {
-            entry(pane, state);
-            return Vec::new();
+            entry(pane, turn);
+            return;
         }
-        View::Code(_) => return Vec::new(),
+        View::Code(_) => return,
     };
     pane.came_from = Some((pane.view, pane.selected));
     (pane.view, pane.selected) = (view, 0);
-    vec![Effect::Inspect(question)]
+    turn.out(Effect::Inspect(question));
 }
 
 /// An entry of a map, member by member.
-fn entry(pane: &SystemPane, state: &mut State) {
-    let Some((_, Ok(contents))) = &state.loaded.contents else { return };
+fn entry(pane: &SystemPane, turn: &mut Turn<&Data>) {
+    let Some((_, Ok(contents))) = &turn.data().loaded.contents else { return };
     let Some(entry) = contents.entries.get(pane.selected) else { return };
     let mut lines = vec![format!("key  {}", contents.key_text(entry)), String::new()];
     lines.extend(contents.value_lines(entry));
-    state.layers.push(Layer::Reader(Reader {
-        title: format!("Entry of map {}", contents.id),
-        lines,
-        top: 0,
-        wrap: false,
-    }));
+    turn.open(Reader { title: format!("Entry of map {}", contents.id), lines, top: 0, wrap: false });
 }
 
 /// Everything known of the object under the cursor.
-fn about(pane: &SystemPane, state: &mut State) {
-    let Some(now) = state.loaded.now.clone() else { return };
-    let under = rows(pane, state).get(pane.selected).map(|row| row.id);
+fn about(pane: &SystemPane, turn: &mut Turn<&Data>) {
+    let Some(now) = turn.loaded.now.clone() else { return };
+    let under = rows(pane, turn.data()).get(pane.selected).map(|row| row.id);
     let (title, lines) = match (pane.view, under) {
         (View::Programs | View::Code(_), Some(id)) => match now.programs.iter().find(|p| p.id == id) {
             Some(program) => (format!("Program {id}"), of_program(program, &now.maps)),
@@ -138,7 +125,7 @@ fn about(pane: &SystemPane, state: &mut State) {
         },
         _ => return,
     };
-    state.layers.push(Layer::Reader(Reader { title, lines, top: 0, wrap: true }));
+    turn.open(Reader { title, lines, top: 0, wrap: true });
 }
 
 fn holders(holders: &[Holder]) -> String {

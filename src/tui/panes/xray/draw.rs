@@ -5,12 +5,12 @@ use ratatui::layout::{Position, Rect};
 
 use super::{ORDERS, XrayPane};
 use crate::model::xray::{self, XrayRow, word_text};
-use crate::tui::action::Pick;
-use crate::tui::paint::{put, put_end, style_row};
-use crate::tui::panes::Context;
-use crate::tui::panes::bars::pane_frame;
-use crate::tui::text::{fit, fit_end, neutralise, short_count, short_ns, wrap};
-use crate::tui::theme::Slot;
+use crate::tui::base::action::Pick;
+use crate::tui::base::paint::{put, put_end, style_row};
+use crate::tui::base::text::{fit, fit_end, neutralise, short_count, short_ns, wrap};
+use crate::tui::base::theme::Slot;
+use crate::tui::pane::Context;
+use crate::tui::widgets::frame::pane_frame;
 
 /// Columns of numbers behind the name: heading, cells.
 const NUMBERS: [(&str, usize); 4] = [("calls", 8), ("p50", 8), ("p99", 8), ("max", 8)];

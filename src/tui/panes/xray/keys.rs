@@ -1,10 +1,9 @@
 //! The keys of the X-ray.
 
 use super::KIND;
-use crate::tui::action::{Action, Table};
-use crate::tui::intents::intents;
-use crate::tui::keys::build::{bind, ch};
-use crate::tui::keys::{Binding, Scope};
+use crate::tui::base::action::{Action, Table};
+use crate::tui::base::intents::intents;
+use crate::tui::base::key::{Binding, Scope, bind, ch};
 
 intents! {
     /// What this pane alone can be asked for.
