@@ -3,8 +3,8 @@
 //!
 //! `cargo test --test witness [-- FILTER]`. A case is a row of `tests/witness/rows/`: whose answer, of which load, who else
 //! is asked, and where they can't agree exactly, the bound and its reason. `docs/witnesses.md` is the table of the rows:
-//! `PROBESCOPE_WITNESS_TABLE=write` writes it again. `PROBESCOPE_WITNESS_MODES=pid,budget,few-keys` also asks with `-p`, with a
-//! budget, and with maps that are too small.
+//! `PROBESCOPE_WITNESS_TABLE=write` writes it again. `PROBESCOPE_WITNESS_MODES=pid,ended,budget,few-keys,small-buffer` also asks with
+//! `-p`, after the process has ended, with a budget, and with maps and buffers that are too small.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,

@@ -83,6 +83,8 @@ fn run(name: &str, words: &[String]) -> i32 {
         "disorder" => return tcp_segments::disorder().map_or(1, |()| 0),
         // Two processes that wait for a mutex of the kernel: one gives up, the other gets it.
         "mutex" => return wait_for_a_mutex().map_or(1, |()| 0),
+        // Threads named `contend` that want the same locks of the kernel at once.
+        "contend" => return contend().map_or(1, |()| 0),
         "exit" => return number(0) as i32,
         // A name with a control character in it.
         "escape" => {
@@ -176,6 +178,21 @@ fn wait_for_a_mutex() -> std::io::Result<()> {
     first.wait()?;
     terminal.write_all(b"b\n")?;
     second.wait()?;
+    Ok(())
+}
+
+/// Both ends of a pipe share a mutex; mappings of one process share a lock of readers and writers.
+fn contend() -> std::io::Result<()> {
+    const TIMES: usize = 60_000;
+    let (mut reader, mut writer) = std::io::pipe()?;
+    let named = || std::thread::Builder::new().name("contend".to_owned());
+    let writes = named().spawn(move || (0..TIMES).all(|_| writer.write_all(&[0; 64]).is_ok()))?;
+    let reads = named().spawn(move || (0..TIMES).all(|_| reader.read_exact(&mut [0; 64]).is_ok()))?;
+    let _ = (writes.join(), reads.join());
+    // So large that each is a mapping of its own.
+    let maps = || (0..TIMES / 2).for_each(|_| drop(black_box(Vec::<u8>::with_capacity(64 << 20))));
+    let (one, other) = (named().spawn(maps)?, named().spawn(maps)?);
+    let _ = (one.join(), other.join());
     Ok(())
 }
 

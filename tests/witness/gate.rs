@@ -9,7 +9,7 @@ use std::process::Command;
 
 use libtest_mimic::{Failed, Trial};
 
-use super::row::{Row, Subject};
+use super::row::{Mode, Row, Subject};
 use super::{rows, session};
 
 /// Commands that answer nothing about the system that somebody else could be asked, and why.
@@ -128,10 +128,21 @@ fn table_is_fresh() -> Result<(), String> {
     (read(TABLE).unwrap_or_default() == text).then_some(()).ok_or(advice)
 }
 
+/// How else a row is asked.
+fn also(row: &Row) -> String {
+    let asked: Vec<&str> =
+        Mode::ALL.into_iter().filter(|mode| *mode != Mode::Plain && row.is_asked(*mode)).map(Mode::name).collect();
+    let no_pid = if row.no_pid.is_empty() { String::new() } else { format!("; no -p: {}", row.no_pid) };
+    format!("{}{no_pid}", asked.join(", "))
+}
+
 fn table() -> String {
     let mut text = String::from(
         "# Witnesses\n\nWhat probescope says of a load with a known answer is compared with what others say of it. `cargo test --test \
-         witness` does it, and writes this table. Where two can't agree exactly, the bound stands here with its reason.\n",
+         witness` does it, and writes this table. Where two can't agree exactly, the bound stands here with its reason.\n\n\
+         `make test-long PARTS=witness` also asks with `-p` (an unlimited answer and a limited one are the same of one process), after the \
+         process has ended, with a budget, and with maps and buffers that are too small, where the answer is right or says what it lacks; \
+         then all of it in guests (Linux 5.10 to 7.2), which have what this machine's kernel may lack.\n",
     );
     let parts: [(&str, fn(&Row) -> bool); 3] = [
         ("Bundled scripts", |row| matches!(row.subject, Subject::Script(_) | Subject::Replaced(..))),
@@ -141,7 +152,7 @@ fn table() -> String {
     for (heading, is_part) in parts {
         let _ = write!(
             text,
-            "\n## {heading}\n\n| answer | load | who else is asked | bound | kernel must have |\n|---|---|---|---|---|\n"
+            "\n## {heading}\n\n| answer | load | who else is asked | bound | kernel must have | also |\n|---|---|---|---|---|---|\n"
         );
         let mut part: Vec<&Row> = rows::all().filter(|row| is_part(row)).collect();
         part.sort_by_key(|row| row.name());
@@ -154,7 +165,13 @@ fn table() -> String {
             needs.retain(|need| need != "root");
             let bound = if row.bound.is_empty() { "exact" } else { row.bound };
             let bound = if row.elsewhere.is_some() { "" } else { bound };
-            let _ = writeln!(text, "| `{}` | {load} | {witness} | {bound} | {} |", row.name(), needs.join(", "));
+            let _ = writeln!(
+                text,
+                "| `{}` | {load} | {witness} | {bound} | {} | {} |",
+                row.name(),
+                needs.join(", "),
+                also(row)
+            );
         }
     }
     text

@@ -37,12 +37,19 @@ pub enum Mode {
     Budget,
     /// With maps of a few keys: what is missing is told.
     FewKeys,
+    /// With a buffer of one page for reports: what is lost is told.
+    SmallBuffer,
+    /// Of the whole system, and the process has ended before the answer is given.
+    Ended,
 }
 
 impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Plain, Self::Pid, Self::Ended, Self::Budget, Self::FewKeys, Self::SmallBuffer];
+
     /// The mode of this name.
     pub fn named(name: &str) -> Option<Self> {
-        [Self::Plain, Self::Pid, Self::Budget, Self::FewKeys].into_iter().find(|mode| mode.name() == name)
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
     /// Its name.
@@ -52,7 +59,14 @@ impl Mode {
             Self::Pid => "pid",
             Self::Budget => "budget",
             Self::FewKeys => "few-keys",
+            Self::SmallBuffer => "small-buffer",
+            Self::Ended => "ended",
         }
+    }
+
+    /// Whether what is missing is all right where it is told.
+    pub const fn may_lack(self) -> bool {
+        matches!(self, Self::Budget | Self::FewKeys | Self::SmallBuffer)
     }
 }
 
@@ -69,8 +83,8 @@ pub struct Row {
     /// Why they can't agree exactly, and how far they may differ; empty where they agree.
     pub bound: &'static str,
     pub claims: &'static [Claim],
-    /// Modes besides plain.
-    pub modes: &'static [Mode],
+    /// Why there is no answer about the load's process alone; empty where there is.
+    pub no_pid: &'static str,
     /// Asked by `-p` in each mode, as others would be in the answer.
     pub is_by_pid: bool,
     /// A test elsewhere that is the witness, in place of this row: its file and a text of it.
@@ -88,7 +102,7 @@ impl Row {
             witness,
             bound: "",
             claims,
-            modes: &[],
+            no_pid: "",
             is_by_pid: false,
             elsewhere: None,
         }
@@ -109,8 +123,8 @@ impl Row {
         self
     }
 
-    pub const fn modes(mut self, modes: &'static [Mode]) -> Self {
-        self.modes = modes;
+    pub const fn no_pid(mut self, why: &'static str) -> Self {
+        self.no_pid = why;
         self
     }
 
@@ -125,9 +139,16 @@ impl Row {
     }
 
     pub fn is_asked(&self, mode: Mode) -> bool {
+        let is_script = !matches!(self.subject, Subject::Command(_));
+        // Loads of our own wait for a sign before they begin, and no counter of the system is read around them.
+        let waits = is_script && !self.load.starts_with('$') && super::session::names(self).is_empty();
         self.elsewhere.is_none()
-            && (mode == Mode::Plain || self.modes.contains(&mode))
-            && !(self.is_by_pid && mode == Mode::Pid)
+            && match mode {
+                Mode::Plain => true,
+                Mode::Pid => waits && !self.is_by_pid && self.no_pid.is_empty(),
+                Mode::Ended => waits && !self.is_by_pid,
+                Mode::Budget | Mode::FewKeys | Mode::SmallBuffer => is_script,
+            }
     }
 
     /// As the table and the test's name have it.

@@ -25,14 +25,14 @@ pub fn ask(row: &Row, mode: Mode) -> Result<(), String> {
     let folder = Folder::new()?;
     let seen = match (row.subject, mode) {
         (Subject::Command(_), _) => command(row)?,
-        _ if row.is_by_pid || mode == Mode::Pid => by_pid(row, &folder)?,
+        _ if row.is_by_pid || matches!(mode, Mode::Pid | Mode::Ended) => beside(row, mode, &folder)?,
         _ => by_command(row, mode, &folder)?,
     };
     let failures: Vec<String> = row.claims.iter().filter_map(|claim| seen.check(claim).err()).collect();
     // Right, or said: who leaves something out says so.
     let is_said =
         seen.code == Some(3) || ["lost", "full", "throttled", "missed"].iter().any(|w| seen.stderr.contains(w));
-    if failures.is_empty() || (matches!(mode, Mode::Budget | Mode::FewKeys) && is_said) {
+    if failures.is_empty() || (mode.may_lack() && is_said) {
         return Ok(());
     }
     let rest = format!("the load: {}\ninner: {:?}\nouter: {:?}", seen.load_text.trim_end(), seen.inner, seen.outer);
@@ -66,7 +66,7 @@ impl Drop for Folder {
     }
 }
 
-fn names(row: &Row) -> Vec<String> {
+pub fn names(row: &Row) -> Vec<String> {
     let texts = row.claims.iter().flat_map(|claim| match claim {
         Claim::Equal(_, truth) => vec![*truth],
         Claim::Within(_, low, high) => vec![*low, *high],
@@ -126,7 +126,8 @@ fn run(mode: Mode, out: &Path) -> Command {
     match mode {
         Mode::Budget => drop(command.args(["--budget", "5%"])),
         Mode::FewKeys => drop(command.args(["--config", "max_map_keys=2"])),
-        Mode::Plain | Mode::Pid => {}
+        Mode::SmallBuffer => drop(command.args(["--config", "perf_rb_pages=1"])),
+        Mode::Plain | Mode::Pid | Mode::Ended => {}
     }
     command
 }
@@ -160,14 +161,18 @@ fn by_command(row: &Row, mode: Mode, folder: &Folder) -> Result<Seen, String> {
     Ok(seen)
 }
 
-fn by_pid(row: &Row, folder: &Folder) -> Result<Seen, String> {
+/// The load runs beside the trace, which may be limited to it and goes on when it has ended.
+fn beside(row: &Row, mode: Mode, folder: &Folder) -> Result<Seen, String> {
     let out = folder.0.join("out");
     let words = load_words(row);
     let mut load = Command::new(&words[0]);
     load.args(&words[1..]).arg("--wait");
     let mut load = start(load)?;
-    let mut command = run(Mode::Pid, &out);
-    command.args(["-p", &load.id().to_string()]).args(script(row, folder)?).args(options(row));
+    let mut command = run(mode, &out);
+    if mode != Mode::Ended {
+        command.args(["-p", &load.id().to_string()]);
+    }
+    command.args(script(row, folder)?).args(options(row));
     let trace = start(command)?;
     wait_for("the trace to attach", || fs::read_to_string(&out).is_ok_and(|text| text.contains("attached_probes")))?;
     let stdin = load.stdin.as_mut().ok_or("the load has no standard input")?;

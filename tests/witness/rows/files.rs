@@ -1,7 +1,7 @@
 //! Bundled scripts about files, disks and memory.
 
 use crate::row::Claim::{By, Equal, Within};
-use crate::row::{Mode, Row, Subject};
+use crate::row::{Row, Subject};
 
 const ITSELF: &str = "the load's own counts";
 
@@ -64,8 +64,7 @@ pub const ROWS: &[Row] = &[
         "files",
         ITSELF,
         &[Equal(r"lines ^\d+\s+load-files\s+\d+\s+0 /var/tmp/probescope-load-\S+/file-\d+$", "opens")],
-    )
-    .modes(&[Mode::Pid]),
+    ),
     Row::new(
         Subject::Script("opensnoop"),
         "errors",
@@ -87,8 +86,7 @@ pub const ROWS: &[Row] = &[
             Within("@major[load-faults]", "major_faults", "file_pages+20"),
         ],
     )
-    .bound("The process faults before and after what the load counts, until it has ended.")
-    .modes(&[Mode::Pid]),
+    .bound("The process faults before and after what the load counts, until it has ended."),
     Row::new(
         Subject::Script("refleak"),
         "$ unshare -n true; sleep 1",

@@ -1,7 +1,7 @@
 //! Bundled scripts about the network.
 
 use crate::row::Claim::{Equal, Within};
-use crate::row::{Mode, Row, Subject};
+use crate::row::{Row, Subject};
 
 const ITSELF: &str = "the load's own counts";
 
@@ -15,8 +15,7 @@ pub const ROWS: &[Row] = &[
             Equal(r"lines ^load-dns\s+\d+\s+\d+\s+-\d+  nosuch\.\.invalid$", "failed_lookups"),
             Within("@ms", "lookups+failed_lookups", "1e9"),
         ],
-    )
-    .modes(&[Mode::Pid]),
+    ),
     Row::new(
         Subject::Script("netbytes"),
         "tcp",
@@ -55,8 +54,7 @@ pub const ROWS: &[Row] = &[
             Equal(r"lines ^\d+\s+\d+\s+load-tcp\s+127\.0\.0\.1\s+{refused_port}$", "refused"),
             Equal(r"lines ^\d+\s+\d+\s+load-tcp\s+127\.0\.0\.1\s+{reset_port}$", "resets"),
         ],
-    )
-    .modes(&[Mode::Pid]),
+    ),
     Row::new(
         Subject::Script("tcplife"),
         "tcp",

@@ -32,6 +32,45 @@ const SIGWAIT: &str = "$ /usr/bin/python3 -c 'import os, signal\nsignal.pthread_
 /// gcc starts its parts by vfork; strace counts that.
 const VFORKS: &str = "$ echo 'int i;' | strace -f -e trace=vfork -o /tmp/witness-vforks gcc -c -xc - -o /dev/null; printf '{\"vforks\": %d}' $(grep -c 'vfork(' /tmp/witness-vforks); rm /tmp/witness-vforks";
 
+/// A lock that lends priority: one waits of a higher one, which is lent and given back.
+const LENT: &str = "$ /usr/bin/python3 -c 'import ctypes, os, threading, time\nl, w = ctypes.CDLL(None), ctypes.c_int(0)\ndef futex(what): l.syscall(202, ctypes.byref(w), what, 0, None, None, 0)\ndef waiter():\n  os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(10))\n  futex(6)\n  futex(7)\nfor i in range(13):\n  futex(6)\n  t = threading.Thread(target=waiter)\n  t.start()\n  time.sleep(0.05)\n  futex(7)\n  t.join()'";
+
+/// Threads that want the same locks, with perf counting the waits of one kind.
+macro_rules! contended {
+    ($flags:literal) => {
+        concat!(
+            "$ perf stat -x, -o /tmp/witness-perf -e lock:contention_begin --filter '",
+            $flags,
+            "' @SELF@ workload contend 2>&1; printf '{\"perf\": %d}' $(grep -o '^[0-9]*,' /tmp/witness-perf | tr -d ,); rm -f /tmp/witness-perf"
+        )
+    };
+}
+const PERF: &[&str] = &["tool:perf", "tracepoint:lock:contention_begin"];
+const BY_PERF: &str = "perf counts the waits of the whole process, ours are those of its threads that want the locks.";
+
+const fn waits(name: &'static str, script: &'static str, load: &'static str) -> Row {
+    Row::new(
+        Subject::Probe(name, script),
+        load,
+        "perf stat, with a filter by the kind of wait",
+        &[
+            Within("@", "0.9*perf-20", "perf"),
+            By(|seen| {
+                let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+                let waits = seen.seen("@")?;
+                // On one CPU nobody meets who has the lock.
+                if cpus < 2 || waits >= 1.0 || seen.truth("perf")? < 20.0 {
+                    Ok(())
+                } else {
+                    Err(format!("{waits} waits on {cpus} CPUs"))
+                }
+            }),
+        ],
+    )
+    .needs_also(PERF)
+    .bound(BY_PERF)
+}
+
 pub const ROWS: &[Row] = &[
     probe("sysinfo:sysread", "sysinfo:sysread /comm == \"load-files\"/ { @ = sum(args.by); }", "files", &[Equal("@", "reads+2")])
         .bound("The load also reads its own counters, twice."),
@@ -135,18 +174,16 @@ pub const ROWS: &[Row] = &[
         .bound("Between 100 and 1000 ticks a second of the threads' time, as the kernel was built."),
     probe("sched:wakeup", "sched:wakeup /args.comm == \"ping\" && comm == \"pong\"/ { @ = count(); }", "pingpong", &[Within("@", "0.9*ping_switches-5", "rounds+2")])
         .bound("Who has not yet slept is woken without being switched to."),
-    probe("sched:change-pri", "sched:change-pri { @ = count(); }", "sleep", &[Within("@", "0", "1e6")])
-        .bound("Only locks that lend priority fire it, and no program here uses them: only that it attaches is shown."),
+    probe("sched:change-pri", "sched:change-pri { @[comm] = count(); }", LENT, &[Equal("@[python3]", "26")]),
     probe("lockstat:adaptive-block", "", "", &[]).elsewhere("tests/d/semantic/waits_for_mutexes.d", "adaptive-block"),
     probe("lockstat:adaptive-acquire-error", "", "", &[]).elsewhere("tests/d/semantic/waits_for_mutexes.d", "adaptive-acquire-error"),
-    probe("lockstat:adaptive-spin", "lockstat:adaptive-spin { @ = count(); }", "$ @SELF@ workload mutex", &[Within("@", "0", "1e9")])
-        .bound("Whether a waiter spins is the machine's matter: only that it attaches is shown."),
-    probe("lockstat:spin-spin", "lockstat:spin-spin { @ = count(); }", "runqueue", &[Within("@", "0", "1e9")])
-        .bound("Whether a waiter spins is the machine's matter: only that it attaches is shown."),
-    probe("lockstat:rw-block", "lockstat:rw-block { @ = count(); }", "faults", &[Within("@", "0", "1e9")])
-        .bound("Whether others hold the lock is the machine's matter: only that it attaches is shown."),
-    probe("lockstat:rw-spin", "lockstat:rw-spin { @ = count(); }", "faults", &[Within("@", "0", "1e9")])
-        .bound("Whether others hold the lock is the machine's matter: only that it attaches is shown."),
+    waits("lockstat:adaptive-spin", "lockstat:adaptive-spin /comm == \"contend\"/ { @ = count(); }", contended!("flags == 33")),
+    waits("lockstat:spin-spin", "lockstat:spin-spin /comm == \"contend\"/ { @ = count(); }", contended!("flags == 1")),
+    waits("lockstat:rw-block", "lockstat:rw-block /comm == \"contend\"/ { @ = count(); }", contended!("flags == 2 || flags == 4")),
+    probe("lockstat:rw-spin", "lockstat:rw-spin { @ = count(); } tracepoint:lock:contention_begin /args.flags == 3 || args.flags == 5/ { @raw = count(); }", "spawn", &[By(|seen| {
+        let (ours, raw) = (seen.seen("@")?, seen.seen("@raw")?);
+        if (ours - raw).abs() < 1.5 { Ok(()) } else { Err(format!("{ours} waits, the tracepoint has {raw}")) }
+    })]).bound("Who meets whom is the machine's matter: as many as waits of this kind at the tracepoint, one more or less as both attach and end.").needs_also(&["tracepoint:lock:contention_begin"]),
     probe("lockstat:adaptive-acquire", "lockstat:adaptive-acquire /comm == \"load-files\"/ { @a = count(); } lockstat:adaptive-release /comm == \"load-files\"/ { @r = count(); }", "files", &[Within("@a", "files", "1e9")]).needs_also(FENTRY)
         .bound("Each file takes at least one mutex or more; how many is the file system's matter."),
     probe("lockstat:adaptive-release", "lockstat:adaptive-release /comm == \"load-files\"/ { @ = count(); }", "files", &[Within("@", "files", "1e9")]).needs_also(FENTRY)

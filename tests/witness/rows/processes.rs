@@ -1,7 +1,7 @@
 //! Bundled scripts about processes, system calls and libraries.
 
 use crate::row::Claim::{By, Equal, Within};
-use crate::row::{Mode, Row, Subject};
+use crate::row::{Row, Subject};
 
 const ITSELF: &str = "the load's own counts";
 
@@ -87,8 +87,7 @@ pub const ROWS: &[Row] = &[
             Within("@by_program[load-errors]", "openat.ENOENT+mkdir.EEXIST+rename.ENOENT+kill.ESRCH", "1e6"),
         ],
     )
-    .bound("Others make these calls, too, and the load makes more than it counts.")
-    .modes(&[Mode::Budget, Mode::FewKeys]),
+    .bound("Others make these calls, too, and the load makes more than it counts."),
     Row::new(
         Subject::Script("syscount"),
         "errors",
@@ -99,8 +98,7 @@ pub const ROWS: &[Row] = &[
             Equal("@by_call[kill]", "kill.ESRCH"),
         ],
     )
-    .by_pid()
-    .modes(&[Mode::Pid]),
+    .by_pid(),
     Row::new(
         Subject::Script("syserrors"),
         "errors",
@@ -115,8 +113,7 @@ pub const ROWS: &[Row] = &[
             Equal("@[load-errors,read,Try again*]", "read.EAGAIN"),
             Equal("@[load-errors,kill,No such process]", "kill.ESRCH"),
         ],
-    )
-    .modes(&[Mode::Pid, Mode::Budget, Mode::FewKeys]),
+    ),
     Row::new(
         Subject::Script("syserrors"),
         "$ strace -f -c -o /dev/fd/1 @PROGRAM@ load errors --seed 9",
@@ -144,6 +141,5 @@ pub const ROWS: &[Row] = &[
         &[Equal("@ns[clock_nanosleep].count", "sleeps"), Within("@ns[clock_nanosleep].total", "asked_ns", "slept_ns")],
     )
     .bound("The load measures around the call.")
-    .by_pid()
-    .modes(&[Mode::Pid]),
+    .by_pid(),
 ];

@@ -1,7 +1,7 @@
 //! Bundled scripts about CPUs: the scheduler, interrupts and locks.
 
 use crate::row::Claim::{By, Equal, Within};
-use crate::row::{Mode, Row, Subject};
+use crate::row::{Row, Subject};
 
 const ITSELF: &str = "the load's own counts";
 const AROUND: &str = "Others are counted, too: between what the kernel counted during the load and during the trace.";
@@ -14,7 +14,7 @@ pub const ROWS: &[Row] = &[
         &[Within("@us[queue-runner]", "slices-2*threads-2", "slices+2*threads")],
     )
     .bound("A thread may be taken from the CPU before it has its name, and once more when it ends."),
-    Row::new(Subject::Script("futexwait"), "locks", ITSELF, &[Equal("@us[lock-waiter]", "waits")]).modes(&[Mode::Pid]),
+    Row::new(Subject::Script("futexwait"), "locks", ITSELF, &[Equal("@us[lock-waiter]", "waits")]),
     Row::new(
         Subject::Script("hardirqs"),
         "disk",
@@ -47,16 +47,14 @@ pub const ROWS: &[Row] = &[
         ITSELF,
         &[Within("@us[load-sleep,*nanosleep*]", "asked_ns/1000-sleeps", "slept_ns/1000")],
     )
-    .bound("Each wait is rounded down to a microsecond; the load measures around the call.")
-    .modes(&[Mode::Pid]),
+    .bound("Each wait is rounded down to a microsecond; the load measures around the call."),
     Row::new(
         Subject::Script("profile"),
         "runqueue",
         "/proc/PID/task/TID/schedstat",
         &[Within("@[queue-runner,*]", "0.8*run_ns/10101010-8", "1.2*run_ns/10101010+8")],
     )
-    .bound("99 samples a second of the threads' time: 20 % and 8 samples more or less.")
-    .modes(&[Mode::Pid]),
+    .bound("99 samples a second of the threads' time: 20 % and 8 samples more or less."),
     Row::new(
         Subject::Script("runqlat"),
         "runqueue",

@@ -7,6 +7,7 @@ use crate::lang::bt::ast;
 use crate::lang::bt::builtins::argument_number;
 use crate::lang::codes::check::{NEVER_ASSIGNED, NEVER_WRITTEN, UNUSED_MAP, UNUSED_VARIABLE};
 use crate::lang::source::Span;
+use crate::probe::providers::SINCE;
 
 use crate::lang::bt::check::builtins::find;
 use crate::lang::bt::check::checker::{Checker, FrameReport};
@@ -40,7 +41,9 @@ pub fn lint(c: &mut Checker<'_>) {
     }
     let read: HashSet<Span> = reports.iter_mut().flat_map(|r| r.read.drain(..)).collect();
     for (name, span) in reports.into_iter().flat_map(|r| r.unread) {
-        if !read.contains(&span) && !name.starts_with("$_") && !name.starts_with('%') {
+        // What a semantic probe gives may be left.
+        let is_given = name.strip_prefix('$') == Some(SINCE);
+        if !read.contains(&span) && !is_given && !name.starts_with("$_") && !name.starts_with('%') {
             c.warn(UNUSED_VARIABLE, span, format!("`{name}` is never read"), None);
         }
     }

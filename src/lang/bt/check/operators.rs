@@ -334,12 +334,14 @@ pub fn unary(c: &mut Checker<'_>, op: ast::UnaryOp, operand: &ast::Expr, span: S
         _ => None,
     };
     let ty = if own == Type::U64 && !smallest { Type::U64 } else { Type::I64 };
+    let is_literal = literal::is_literal(&e);
     let e = convert_scalar(e, &ty);
     let kind = match e.as_int() {
         Some(v) => ExprKind::Int(v.wrapping_neg()),
         None => ExprKind::Unary(UnaryOp::Neg, Box::new(e)),
     };
     let negated = Expr::new(kind, ty, span);
+    let negated = if is_literal { negated } else { settled(negated) };
     narrow.map_or(negated.clone(), |narrow| convert_scalar(negated, &narrow))
 }
 

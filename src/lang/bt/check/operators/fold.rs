@@ -9,7 +9,9 @@ use crate::lang::types::Type;
 use crate::model::bytes::{bytes_of, hold};
 use crate::model::words;
 
-use crate::lang::bt::check::literal::{boolean, convert_scalar, string, truncate};
+use crate::lang::bt::check::literal::{
+    boolean, convert_scalar, is_literal as is_literal_value, settled, string, truncate,
+};
 
 /// `strerror(e) == "..."` and its kin: numbers are compared with those that print as the text.
 pub fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Expr> {
@@ -42,10 +44,10 @@ pub fn compare_words(op: BinaryOp, a: &Expr, b: &Expr, span: Span) -> Option<Exp
     Some(if op == BinaryOp::Ne { not(result, span) } else { result })
 }
 
-/// `~e`: unsigned and as wide as its operand; signed where that is the widest there is and no literal.
+/// `~e`: a number as wide as its operand and with its sign; of a literal an unsigned one.
 pub fn complement(e: Expr, own: &Type, span: Span) -> Expr {
     let narrow = match *own {
-        Type::Int { size: 8, signed: true } if !crate::lang::bt::check::literal::is_literal(&e) => Type::I64,
+        Type::Int { signed: true, .. } if !crate::lang::bt::check::literal::is_literal(&e) => own.clone(),
         Type::Int { size, .. } => Type::Int { size, signed: false },
         _ => Type::U64,
     };
@@ -54,7 +56,7 @@ pub fn complement(e: Expr, own: &Type, span: Span) -> Expr {
         Some(v) => ExprKind::Int(!v),
         None => ExprKind::Unary(UnaryOp::BitNot, Box::new(e)),
     };
-    convert_scalar(Expr::new(kind, Type::U64, span), &narrow)
+    settled(convert_scalar(Expr::new(kind, Type::U64, span), &narrow))
 }
 
 /// `!e`, constants at once.
@@ -67,7 +69,7 @@ pub fn not(e: Expr, span: Span) -> Expr {
 
 /// Unsigned when both sides are; a literal takes the other side's sign.
 pub fn common_sign(a: &Expr, b: &Expr) -> Type {
-    let flexible = |e: &Expr| e.as_int().is_some_and(|v| i64::try_from(v).is_ok());
+    let flexible = |e: &Expr| is_literal_value(e) && e.as_int().is_some_and(|v| i64::try_from(v).is_ok());
     match (flexible(a), flexible(b)) {
         (true, false) => b.ty.clone(),
         (false, true) => a.ty.clone(),

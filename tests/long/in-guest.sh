@@ -22,37 +22,6 @@ run() {
   for _ in $(seq 300); do grep -q Attached $out && break; sleep 0.1; done
 }
 
-# Everything that can be set in tracefs, but for what counts, and what only shows.
-tracefs_state() {
-  cd /sys/kernel/tracing || return
-  ls instances
-  find . -maxdepth 2 -type f -perm -200 ! -name 'trace*' ! -name free_buffer ! -name snapshot ! -path './per_cpu/*' ! -path './events/*' \
-    ! -path './options/*' | sort | while read -r file; do echo "$file $(timeout 2 head -c 2000 "$file" 2>/dev/null | tr '\n' ' ')"; done
-  grep -H . options/* 2>/dev/null
-  cat current_tracer tracing_on
-  cd - >/dev/null
-}
-
-# Killed at random moments while the kernel's own tracers are in use; the next start restores what was set.
-if grep -qw timerlat /sys/kernel/tracing/available_tracers 2>/dev/null; then
-  before=$(tracefs_state)
-  n=0
-  while [ $n -lt "${GUEST_KILLS:-40}" ]; do
-    "$probescope" latency timerlat top -k --backend tracefs -p $((500 + n)) -d 20s >/dev/null 2>&1 &
-    sleep "$((n % 4)).$((n % 10))"
-    kill -9 $! 2>/dev/null
-    wait $! 2>/dev/null
-    n=$((n + 1))
-  done
-  "$probescope" latency timerlat top -k --backend tracefs -d 1s >/dev/null 2>&1
-  after=$(tracefs_state)
-  if [ "$before" = "$after" ]; then echo "test kill_tracefs ... ok"; else
-    echo "test kill_tracefs ... FAILED"; printf -- '---- kill_tracefs stdout ----\n'
-    echo "$before" >/tmp/before; echo "$after" >/tmp/after; diff /tmp/before /tmp/after; echo; fi
-else
-  echo "== skipped kill_tracefs: this kernel has no timerlat tracer"
-fi
-
 run
 for _ in 1 2 3 4 5; do
   echo 0 >/sys/devices/system/cpu/cpu1/online; sleep 0.3
