@@ -50,6 +50,36 @@ const MOST_RESOLVED: usize = 262_144;
 /// second: without a pause, each of them would cost a look at the process every time.
 const READ_AGAIN: Duration = Duration::from_millis(200);
 
+/// Bytes of binaries whose symbols are held in memory; their pages and tables are let go when there are more of them, but not more
+/// often than so: two large binaries whose addresses come by turns would be read each time.
+const MOST_HELD: u64 = 96 << 20;
+const HELD_FOR: Duration = Duration::from_secs(20);
+
+/// Binaries that the symbolizer holds: it lets none go by itself.
+#[derive(Default)]
+struct Held {
+    files: HashSet<PathBuf>,
+    bytes: u64,
+    since: Option<Instant>,
+}
+
+impl Held {
+    /// Notes a binary; true when all of them are to be let go before it is read.
+    fn is_too_much_with(&mut self, path: &Path) -> bool {
+        if self.files.contains(path) {
+            return false;
+        }
+        let is_too_much = self.bytes > MOST_HELD && self.since.is_some_and(|since| since.elapsed() > HELD_FOR);
+        if is_too_much {
+            *self = Self::default();
+        }
+        self.since.get_or_insert_with(Instant::now);
+        self.bytes += std::fs::metadata(path).map_or(0, |file| file.len());
+        self.files.insert(path.to_owned());
+        is_too_much
+    }
+}
+
 /// What an address is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Of {
@@ -70,6 +100,7 @@ struct KnownMaps {
 pub struct UserSymbols {
     proc: PathBuf,
     symbolizer: Option<Symbolizer>,
+    held: Held,
     /// Binaries whose debug information can't be read: only their own symbol tables are asked.
     bare: HashSet<PathBuf>,
     watch: Option<Watch>,
@@ -94,6 +125,7 @@ impl UserSymbols {
         Self {
             proc,
             symbolizer: None,
+            held: Held::default(),
             bare: HashSet::new(),
             watch: None,
             processes: HashMap::new(),
@@ -191,6 +223,9 @@ impl UserSymbols {
         let Some(path) = self.reachable(pid, &mapping) else { return (frame(None, 0, object), true) };
         let offset = address - mapping.start + mapping.offset;
         let demangle = self.demangle;
+        if self.held.is_too_much_with(&path) {
+            self.symbolizer = None;
+        }
         let symbolizer = self.symbolizer.get_or_insert_with(|| {
             Symbolizer::builder().enable_code_info(false).enable_inlined_fns(false).enable_demangling(false).build()
         });
@@ -279,6 +314,18 @@ mod tests {
         let frames = symbols.frames(std::process::id(), a_function_to_find() + 1, Of::Stack);
         let name = frames[0].symbol.clone().expect("a symbol");
         assert!(name.contains("a_function_to_find"), "{name}");
+    }
+
+    #[test]
+    fn binaries_are_let_go_when_they_are_many_and_not_at_once() {
+        let mut held = Held::default();
+        assert!(!held.is_too_much_with(Path::new("/proc/self/exe")));
+        held.bytes = MOST_HELD + 1;
+        assert!(!held.is_too_much_with(Path::new("/bin/sh")), "just read");
+        held.since = Instant::now().checked_sub(HELD_FOR * 2);
+        assert!(!held.is_too_much_with(Path::new("/bin/sh")), "held already");
+        assert!(held.is_too_much_with(Path::new("/bin/cat")));
+        assert!(held.bytes <= MOST_HELD && !held.files.contains(Path::new("/bin/sh")));
     }
 
     #[test]

@@ -91,7 +91,7 @@ fn items(checker: &mut Checker<'_>, script: &ast::Script) {
         .collect();
     if clauses.is_empty() && checker.diagnostics.is_empty() && script.items.is_empty() && !checker.options.empty {
         let end = checker.lines.last().copied().unwrap_or(0);
-        checker.error(tags::D_EMPTY, Span { start: end, end: end + 1 }, "empty D program translation unit");
+        checker.error(tags::D_EMPTY, Span { start: end, end }, "empty D program translation unit");
     }
     checker.variables.address_keys = address_keys::AddressKeys::of(&clauses);
     probes::clauses(checker, &clauses, script.probe_arguments);

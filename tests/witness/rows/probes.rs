@@ -24,6 +24,7 @@ const fn counter(
 }
 
 /// A probe of functions that some kernels don't let us see.
+const CHILDREN: &str = "children are other processes";
 const FENTRY: &[&str] = &["fentry"];
 /// Datagrams to a port where nobody listens: each comes back as a message that says so.
 const UNREACHABLE: &str = "$ /usr/bin/python3 -c 'import socket\nfor family, host in ((2, \"127.0.0.1\"), (10, \"::1\")):\n  for i in range(7):\n    socket.socket(family, 2).sendto(b\"x\", (host, 9))'";
@@ -87,7 +88,7 @@ pub const ROWS: &[Row] = &[
         let (ours, theirs) = (seen.seen("@")?, told["vforks"].as_f64().unwrap_or(-1.0));
         if (ours - theirs).abs() < 0.5 { Ok(()) } else { Err(format!("{ours} vforks, strace says {theirs}")) }
     })]).needs_also(&["cc", "tool:strace"]),
-    probe("sysinfo:sysexec", "sysinfo:sysexec /comm == \"exe\"/ { @ = sum(args.by); }", "spawn", &[Equal("@", "execs")]),
+    probe("sysinfo:sysexec", "sysinfo:sysexec /comm == \"exe\"/ { @ = sum(args.by); }", "spawn", &[Equal("@", "execs")]).no_pid(CHILDREN),
     probe("sysinfo:xcalls", "sysinfo:xcalls /comm == \"load-ipi\"/ { @ = sum(args.by); }", "ipi", &[Within("@", "0", "2*membarriers+200")])
         .bound("A CPU that runs nothing of the process is not interrupted; the kernel interrupts for its own ends, too."),
     counter("sysinfo:pswitch", "sysinfo:pswitch { @ = sum(args.by); }", "pingpong", "/proc/stat: ctxt", &[Within("@", "inner:stat.ctxt", "outer:stat.ctxt")]),
@@ -149,11 +150,11 @@ pub const ROWS: &[Row] = &[
     probe("proc:start", "proc:start /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs")]),
     probe("proc:lwp-start", "proc:lwp-start /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs+threads")]),
     probe("proc:exec", "proc:exec /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs")]),
-    probe("proc:exec-success", "proc:exec-success /comm == \"exe\"/ { @ = count(); }", "spawn", &[Equal("@", "execs")]),
+    probe("proc:exec-success", "proc:exec-success /comm == \"exe\"/ { @ = count(); }", "spawn", &[Equal("@", "execs")]).no_pid(CHILDREN),
     probe("proc:exec-failure", "proc:exec-failure /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "failed_execs")]),
     probe("proc:exit", "proc:exit { @[comm] = count(); }", "spawn", &[Equal("@[exe]", "execs"), Equal("@[load-spawn]", "failed_execs+1")])
-        .bound("The load's own end is seen, too."),
-    probe("proc:lwp-exit", "proc:lwp-exit { @[comm] = count(); }", "spawn", &[Equal("@[spawned]", "threads"), Equal("@[exe]", "execs")]),
+        .bound("The load's own end is seen, too.").no_pid(CHILDREN),
+    probe("proc:lwp-exit", "proc:lwp-exit { @[comm] = count(); }", "spawn", &[Equal("@[spawned]", "threads"), Equal("@[exe]", "execs")]).no_pid(CHILDREN),
     probe("proc:signal-send", "proc:signal-send /comm == \"load-signals\"/ { @[args.signal] = count(); }", "signals", &[Equal("@[28]", "0"), Equal("@[15]", "terminated")]),
     probe("proc:signal-discard", "proc:signal-discard /comm == \"load-signals\"/ { @[args.signal] = count(); }", "signals", &[Equal("@[28]", "ignored"), Equal("@[15]", "0")]),
     probe("proc:signal-handle", "proc:signal-handle /args.signal == 10/ { @[comm] = count(); }", "$ /usr/bin/python3 -c 'import os, signal\nsignal.signal(10, lambda *a: None)\nfor i in range(23): os.kill(os.getpid(), 10)'", &[Equal("@[python3]", "23")]),

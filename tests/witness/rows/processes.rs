@@ -15,7 +15,8 @@ pub const ROWS: &[Row] = &[
             Equal(r"lines ^\d+\s+\d+\s+\d+\s+load-spawn\s+/proc/self/exe load --child exit 0$", "exit_0"),
             Equal("@failed[load-spawn,No such file or directory]", "failed_execs"),
         ],
-    ),
+    )
+    .no_pid("children are other processes"),
     Row::new(
         Subject::Script("hello"),
         "$ sleep 3.4",
@@ -23,7 +24,8 @@ pub const ROWS: &[Row] = &[
         &[Within("@ticks", "3", "4"), Within(r"lines ^tick on CPU \d+, \d+ ms after the start$", "3", "4")],
     )
     .bound("A busy machine may begin the load late: one more."),
-    Row::new(Subject::Script("lifetimes"), "spawn", ITSELF, &[Equal("@ms[exe]", "execs")]),
+    Row::new(Subject::Script("lifetimes"), "spawn", ITSELF, &[Equal("@ms[exe]", "execs")])
+        .no_pid("children are other processes"),
     Row::new(
         Subject::Replaced(
             "mysqlqueries",

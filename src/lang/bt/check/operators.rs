@@ -13,7 +13,7 @@ use crate::lang::bt::check::checker::Checker;
 use crate::lang::bt::check::literal::{boolean, constant, convert_scalar, settled, wrap};
 use crate::lang::bt::check::operators::fold::{
     arithmetic, common_sign, comparable, compare_words, comparison, complement, flip, fold_texts, fold_wide,
-    is_literal, wide_constant,
+    is_flexible, is_literal, wide_constant,
 };
 use crate::lang::bt::check::{coerce, frame, join, literal, maps, place, strict, type_text};
 
@@ -91,6 +91,7 @@ fn integers(c: &mut Checker<'_>, op: BinaryOp, a: Expr, b: Expr, span: Span) -> 
     let (ta, tb) = (type_text::text(&c.types, &a.ty), type_text::text(&c.types, &b.ty));
     strict::warn_signed_division(c, op, &a, &b, span);
     strict::warn_operand_casts(c, &a, &b, op == BinaryOp::Sub);
+    let flexible = (is_flexible(&a), is_flexible(&b));
     let (Some(a), Some(b)) = (coerce::integer(a), coerce::integer(b)) else {
         let message = format!("`{}` needs integers, here are {ta} and {tb}", op.symbol());
         return c.error_expr(OPERAND_TYPE, span, message);
@@ -102,7 +103,7 @@ fn integers(c: &mut Checker<'_>, op: BinaryOp, a: Expr, b: Expr, span: Span) -> 
     let ty = match op {
         BinaryOp::Sub => Type::I64,
         BinaryOp::Shl | BinaryOp::Shr => a.ty.clone(),
-        _ => common_sign(&a, &b),
+        _ => common_sign(&a, &b, flexible),
     };
     let (a, b) = (convert_scalar(a, &ty), convert_scalar(b, &ty));
     fold(op, a, b, ty, span)
@@ -156,8 +157,9 @@ fn compare(c: &mut Checker<'_>, op: BinaryOp, a: Expr, b: Expr, span: Span) -> E
 fn compare_scalars(c: &mut Checker<'_>, op: BinaryOp, a: Expr, b: Expr, span: Span) -> Expr {
     warn_constant(c, op, &a, &b, span);
     strict::warn_operand_casts(c, &a, &b, false);
+    let flexible = (is_flexible(&a), is_flexible(&b));
     let (Some(a), Some(b)) = (coerce::integer(a), coerce::integer(b)) else { return Checker::error_value(span) };
-    let ty = common_sign(&a, &b);
+    let ty = common_sign(&a, &b, flexible);
     let (a, b) = (convert_scalar(a, &ty), convert_scalar(b, &ty));
     if let (Some(x), Some(y)) = (a.as_int(), b.as_int()) {
         let order = if ty.is_signed() { (x as i64).cmp(&(y as i64)) } else { x.cmp(&y) };

@@ -67,10 +67,14 @@ pub fn not(e: Expr, span: Span) -> Expr {
     }
 }
 
-/// Unsigned when both sides are; a literal takes the other side's sign.
-pub fn common_sign(a: &Expr, b: &Expr) -> Type {
-    let flexible = |e: &Expr| is_literal_value(e) && e.as_int().is_some_and(|v| i64::try_from(v).is_ok());
-    match (flexible(a), flexible(b)) {
+/// Whether it takes the sign of what it meets: a literal that is not negative.
+pub fn is_flexible(e: &Expr) -> bool {
+    is_literal_value(e) && e.as_int().is_some_and(|v| i64::try_from(v).is_ok())
+}
+
+/// Unsigned when both sides are; who is flexible takes the other side's sign.
+pub fn common_sign(a: &Expr, b: &Expr, flexible: (bool, bool)) -> Type {
+    match flexible {
         (true, false) => b.ty.clone(),
         (false, true) => a.ty.clone(),
         _ if a.ty.is_signed() || b.ty.is_signed() => Type::I64,
