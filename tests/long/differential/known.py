@@ -34,6 +34,7 @@ def load():
 
 
 def is_as_said(said, pattern):
+    pattern = pattern.replace("\\n", "\n")
     if pattern.startswith("refused"):
         return said.startswith("exit ") and pattern.removeprefix("refused").removeprefix(": ") in said
     return fnmatch.fnmatchcase(said, pattern.replace("[", "[[]")) or said == pattern

@@ -132,9 +132,9 @@ pub const ROWS: &[Row] = &[
     counter("mib:icmp6OutMsgs", "mib:icmp6OutMsgs { @ = sum(args.by); }", UNREACHABLE, "/proc/net/snmp6", &[Within("@", "inner:snmp6.Icmp6OutMsgs", "outer:snmp6.Icmp6OutMsgs")]),
     counter("mib:icmp6InMsgs", "mib:icmp6InMsgs { @ = sum(args.by); }", UNREACHABLE, "/proc/net/snmp6", &[Within("@", "inner:snmp6.Icmp6InMsgs", "outer:snmp6.Icmp6InMsgs")]),
     probe("udp:send", "udp:send { @n[args.dport] = count(); @b[args.dport] = sum(args.length); }", "dns", &[Equal("@n[{port}]", "queries+1"), Equal("@b[{port}]", "query_bytes+1+8*queries+8")])
-        .bound("The load also sends one byte that ends the server; a datagram's header of 8 bytes is part of its length."),
+        .bound("The load also sends one byte that ends the server; a datagram's header of 8 bytes is part of its length.").no_pid("refused: packets pass in whatever process is interrupted"),
     probe("udp:receive", "udp:receive { @n[args.sport] = count(); @b[args.sport] = sum(args.length); }", "dns", &[Equal("@n[{port}]", "answers"), Equal("@b[{port}]", "answer_bytes+8*answers")])
-        .bound("A datagram's header of 8 bytes is part of its length."),
+        .bound("A datagram's header of 8 bytes is part of its length.").no_pid("refused: packets pass in whatever process is interrupted"),
     counter("tcp:send", "tcp:send { @ = count(); }", "tcp", "/proc/net/snmp", &[Within("@", "2*connections_v4+2*connections_v6", "outer:snmp.Tcp.OutSegs+200")]),
     counter("tcp:receive", "tcp:receive { @ = count(); }", "tcp", "/proc/net/snmp", &[Within("@", "2*connections_v4+2*connections_v6", "outer:snmp.Tcp.InSegs+200")]),
     probe("tcp:state-change", "tcp:state-change /args.state == 2/ { @[args.rport] = count(); }", "tcp", &[Equal("@[{port_v4}]", "connections_v4"), Equal("@[{port_v6}]", "connections_v6"), Equal("@[{refused_port}]", "refused")]),
@@ -147,11 +147,11 @@ pub const ROWS: &[Row] = &[
     counter("ip:receive", "ip:receive /args.device == \"lo\"/ { @ = count(); }", "tcp", "/proc/net/dev", &[Within("@", "inner:net.lo.rx_packets", "outer:net.lo.rx_packets")]),
     probe("proc:create", "proc:create /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs")]),
     probe("proc:lwp-create", "proc:lwp-create /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs+threads")]),
-    probe("proc:start", "proc:start /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs")]),
-    probe("proc:lwp-start", "proc:lwp-start /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs+threads")]),
-    probe("proc:exec", "proc:exec /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs")]),
+    probe("proc:start", "proc:start /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs")]).no_pid(CHILDREN),
+    probe("proc:lwp-start", "proc:lwp-start /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs+threads")]).no_pid(CHILDREN),
+    probe("proc:exec", "proc:exec /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "execs+failed_execs")]).no_pid(CHILDREN),
     probe("proc:exec-success", "proc:exec-success /comm == \"exe\"/ { @ = count(); }", "spawn", &[Equal("@", "execs")]).no_pid(CHILDREN),
-    probe("proc:exec-failure", "proc:exec-failure /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "failed_execs")]),
+    probe("proc:exec-failure", "proc:exec-failure /comm == \"load-spawn\"/ { @ = count(); }", "spawn", &[Equal("@", "failed_execs")]).no_pid(CHILDREN),
     probe("proc:exit", "proc:exit { @[comm] = count(); }", "spawn", &[Equal("@[exe]", "execs"), Equal("@[load-spawn]", "failed_execs+1")])
         .bound("The load's own end is seen, too.").no_pid(CHILDREN),
     probe("proc:lwp-exit", "proc:lwp-exit { @[comm] = count(); }", "spawn", &[Equal("@[spawned]", "threads"), Equal("@[exe]", "execs")]).no_pid(CHILDREN),

@@ -79,7 +79,8 @@ pub const ROWS: &[Row] = &[
             }
         })],
     )
-    .bound("99 samples a second; while the threads begin and end fewer wait: at least 40 samples."),
+    .bound("99 samples a second; while the threads begin and end fewer wait: at least 40 samples.")
+    .no_pid("samples of the time that the process runs: fewer"),
     Row::new(
         Subject::Script("softirqs"),
         "tcp",
