@@ -18,6 +18,8 @@ struct Found {
     lockdown: String,
     /// System calls are filtered (`Seccomp: 2`), as in containers.
     filtered: bool,
+    /// KiB of locked memory that this process may have, where the kernel counts maps as that (before Linux 5.11).
+    locked_memory: Option<u64>,
 }
 
 /// Capabilities in the form that people write.
@@ -34,8 +36,22 @@ impl std::fmt::Display for CapabilityWords {
 
 impl Default for Found {
     fn default() -> Self {
-        Self { capabilities: CapabilitySet::empty(), paranoid: 2, lockdown: String::new(), filtered: false }
+        Self {
+            capabilities: CapabilitySet::empty(),
+            paranoid: 2,
+            lockdown: String::new(),
+            filtered: false,
+            locked_memory: None,
+        }
     }
+}
+
+/// The limit of locked memory, in KiB, where it limits maps.
+fn locked_memory(release: &str) -> Option<u64> {
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let counts = (numbers.next()?, numbers.next()?) < (5, 11);
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current?;
+    counts.then_some(limit >> 10)
 }
 
 fn find() -> Found {
@@ -47,6 +63,7 @@ fn find() -> Found {
         paranoid: text("/proc/sys/kernel/perf_event_paranoid").trim().parse().unwrap_or(2),
         lockdown: bracketed(text("/sys/kernel/security/lockdown")).unwrap_or_default(),
         filtered: status.lines().any(|line| line.strip_prefix("Seccomp:").is_some_and(|mode| mode.trim() == "2")),
+        locked_memory: locked_memory(text("/proc/sys/kernel/osrelease").trim()),
     }
 }
 
@@ -78,6 +95,11 @@ fn words(found: &Found) -> String {
     if found.filtered {
         reasons.push("system calls of this process are filtered by seccomp, as a container's are".to_owned());
     }
+    if let Some(limit) = found.locked_memory {
+        reasons.push(format!(
+            "this kernel counts maps as locked memory, of which {limit} KiB are allowed (`ulimit -l unlimited`, or CAP_SYS_RESOURCE)"
+        ));
+    }
     let reasons = if reasons.is_empty() { "the kernel gives no reason".to_owned() } else { reasons.join("; ") };
     format!("permission denied: {reasons}; root has all rights, else {CAPABILITIES} are needed")
 }
@@ -92,13 +114,22 @@ mod tests {
         assert!(none.contains("CAP_BPF and CAP_PERFMON missing"), "{none}");
         let both = Found { capabilities: CapabilitySet::BPF.union(CapabilitySet::PERFMON), ..Found::default() };
         assert!(words(&both).contains("asks for CAP_SYS_ADMIN"), "{}", words(&both));
+        assert!(locked_memory("6.12.1-amd64").is_none() && locked_memory("5.11.0").is_none());
         let paranoid = Found { paranoid: 3, ..both };
         assert!(words(&paranoid).contains("perf_event_paranoid=3"));
-        let locked =
-            Found { capabilities: CapabilitySet::all(), lockdown: "integrity".into(), filtered: true, paranoid: 4 };
+        let locked = Found {
+            capabilities: CapabilitySet::all(),
+            lockdown: "integrity".into(),
+            filtered: true,
+            paranoid: 4,
+            locked_memory: Some(64),
+        };
         let text = words(&locked);
         assert!(
-            text.contains("locked down (integrity)") && text.contains("seccomp") && !text.contains("paranoid"),
+            text.contains("locked down (integrity)")
+                && text.contains("seccomp")
+                && text.contains("64 KiB")
+                && !text.contains("paranoid"),
             "{text}"
         );
     }

@@ -115,7 +115,9 @@ fn replay(name: &str, target: fn(&[u8]), more: &[PathBuf]) {
         let input = std::fs::read(seed).unwrap();
         run(name, target, &input);
         let mut random = Random::new(number("PROBESCOPE_FUZZ_SEED", 1) << 32 | n as u64);
-        for _ in 0..rounds {
+        // What a fuzzer found is a mutation already.
+        let is_found = seed.file_name().is_some_and(|name| name.to_string_lossy().starts_with("found-"));
+        for _ in 0..if is_found { rounds / 10 } else { rounds } {
             run(name, target, &mutate(&input, &mut random));
         }
     }

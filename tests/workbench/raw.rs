@@ -114,6 +114,16 @@ impl Raw {
         }
     }
 
+    /// How long the process's threads have waited for a CPU, the one that waited longest.
+    pub fn starved(&self) -> Duration {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.id())).into_iter().flatten().flatten();
+        let waited = |task: std::fs::DirEntry| {
+            let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
+            text.split_whitespace().nth(1)?.parse().ok()
+        };
+        Duration::from_nanos(tasks.filter_map(waited).max().unwrap_or(0))
+    }
+
     /// Memory of the process, in MiB.
     pub fn resident(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap_or_default();

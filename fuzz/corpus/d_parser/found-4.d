@@ -1,0 +1,2 @@
+pid$target: = 0x1fUL {{{{{{{{+ on provider p providdr
+#. trace($$
