@@ -47,7 +47,7 @@ macro_rules! contended {
     };
 }
 const PERF: &[&str] = &["tool:perf", "tracepoint:lock:contention_begin"];
-const BY_PERF: &str = "perf counts the waits of the whole process, ours are those of its threads that want the locks.";
+const BY_PERF: &str = "perf counts the waits of the whole process but of threads that end, ours are those of the threads that want the locks.";
 
 const fn waits(name: &'static str, script: &'static str, load: &'static str) -> Row {
     Row::new(
