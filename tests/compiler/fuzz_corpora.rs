@@ -117,7 +117,8 @@ fn replay(name: &str, target: fn(&[u8]), more: &[PathBuf]) {
         let mut random = Random::new(number("PROBESCOPE_FUZZ_SEED", 1) << 32 | n as u64);
         // What a fuzzer found is a mutation already.
         let is_found = seed.file_name().is_some_and(|name| name.to_string_lossy().starts_with("found-"));
-        for _ in 0..if is_found { rounds / 10 } else { rounds } {
+        let rounds = if is_found { rounds / 10 } else { rounds };
+        for _ in 0..rounds {
             run(name, target, &mutate(&input, &mut random));
         }
     }
