@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::choose::{Pattern, available};
+use super::define::Definition;
 use super::instance::{Instance, event_file};
 use super::{FtraceError, full_name};
 use crate::kernel::tracefs::EventName;
@@ -139,6 +140,15 @@ fn absent() -> FtraceError {
     Absence::new("hist triggers", reason, "count in a script: @[args.prev_pid] = count(), hist(x)").into()
 }
 
+/// Whether this kernel has them, by the words of an event's trigger file.
+fn check(kernel: &Kernel) -> Result<(), FtraceError> {
+    let path = kernel.tracefs()?.join("events/sched/sched_switch/trigger");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let lacks = text.starts_with("# Available triggers") && !text.split_whitespace().any(|word| word == "hist");
+    let readme = || std::fs::read_to_string(kernel.tracefs().unwrap_or_default().join("README")).unwrap_or_default();
+    if lacks && !readme().contains("hist trigger") { Err(absent()) } else { Ok(()) }
+}
+
 fn name_of(event: &str) -> EventName {
     let (system, event) = event.split_once([':', '/']).unwrap_or(("", event));
     (system.into(), event.into())
@@ -150,7 +160,16 @@ impl HistSession {
     /// # Errors
     /// With the kernel's words and column where it refuses a part of it; nothing stays then.
     pub fn start(kernel: &Arc<Kernel>, recipe: &Recipe) -> Result<Self, FtraceError> {
-        let mut instance = Instance::make(kernel)?;
+        let definitions: Vec<Definition> = recipe
+            .synthetic
+            .iter()
+            .map(|(name, fields)| Definition {
+                line: format!("s:{name} {fields}"),
+                name: ("synthetic".into(), name.as_str().into()),
+            })
+            .collect();
+        check(kernel)?;
+        let mut instance = Instance::make(kernel, &definitions)?;
         let events = available(kernel)?;
         let triggers: Vec<(EventName, &str)> = recipe
             .triggers
@@ -162,16 +181,8 @@ impl HistSession {
                 Ok((found, trigger.as_str()))
             })
             .collect::<Result<_, FtraceError>>()?;
-        if let Some((first, _)) = triggers.first() {
-            let text =
-                std::fs::read_to_string(instance.folder().join(event_file(first, "trigger"))).unwrap_or_default();
-            if text.starts_with("# Available triggers") && !text.split_whitespace().any(|word| word == "hist") {
-                return Err(absent());
-            }
-        }
-        for (name, fields) in &recipe.synthetic {
-            instance.define(&format!("s:{name} {fields}"), "synthetic", name)?;
-        }
+        // Times of all CPUs are compared.
+        instance.set("trace_clock", "mono")?;
         instance.set("tracing_on", "0")?;
         for (name, trigger) in &triggers {
             instance.add_trigger(name, trigger)?;

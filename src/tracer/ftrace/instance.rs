@@ -6,7 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::{FtraceError, refusal};
+use super::define::Definition;
+use super::{FtraceError, full_name, refusal};
 use crate::disk;
 use crate::kernel::Kernel;
 use crate::kernel::guard::{Guard, JOURNALS};
@@ -34,14 +35,15 @@ fn failed(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Ftr
 }
 
 impl Instance {
-    /// Makes one.
+    /// Makes one, with events that are defined for it: they go after it, as it keeps them busy.
     ///
     /// # Errors
-    /// When tracefs is not there, may not be written, or the kernel has no instances.
-    pub fn make(kernel: &Kernel) -> Result<Self, FtraceError> {
+    /// When tracefs is not there, may not be written, or the kernel has no instances, or refuses a definition.
+    pub fn make(kernel: &Kernel, definitions: &[Definition]) -> Result<Self, FtraceError> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let tracefs = kernel.tracefs()?;
         let mut guard = Guard::new(Path::new(JOURNALS)).map_err(failed("record settings in", Path::new(JOURNALS)))?;
+        define(&mut guard, &tracefs, definitions)?;
         let name = format!("{PREFIX}{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let folder = tracefs.join("instances").join(name);
         guard.make_folder(&folder).map_err(failed("make", &folder))?;
@@ -52,12 +54,13 @@ impl Instance {
     ///
     /// # Errors
     /// When somebody does, told with what.
-    pub fn top(kernel: &Kernel) -> Result<Self, FtraceError> {
+    pub fn top(kernel: &Kernel, definitions: &[Definition]) -> Result<Self, FtraceError> {
         let tracefs = kernel.tracefs()?;
         if let Some(user) = users_of_top(&tracefs) {
             return Err(FtraceError::TopInUse(user));
         }
-        let guard = Guard::new(Path::new(JOURNALS)).map_err(failed("record settings in", Path::new(JOURNALS)))?;
+        let mut guard = Guard::new(Path::new(JOURNALS)).map_err(failed("record settings in", Path::new(JOURNALS)))?;
+        define(&mut guard, &tracefs, definitions)?;
         Ok(Self { folder: tracefs.clone(), tracefs, own: false, guard })
     }
 
@@ -156,28 +159,24 @@ impl Instance {
         })
     }
 
-    /// Defines an event for the whole kernel, until the end.
-    ///
-    /// # Errors
-    /// With the kernel's words and column.
-    pub fn define(&mut self, line: &str, group: &str, event: &str) -> Result<(), FtraceError> {
-        let path = self.tracefs.join("dynamic_events");
-        let undo = format!("-:{group}/{event}");
-        self.guard
-            .add_line(&path, line, &undo)
-            .map_err(|source| refusal::of(&self.tracefs, format!("{group}:{event}"), line, source).into())
-    }
-
     /// Gives each CPU a ring of so many KiB, or less where there are many CPUs, and sets its clock to `CLOCK_MONOTONIC`.
     ///
     /// # Errors
     /// When the kernel has no memory for it, or no such clock.
     pub fn prepare(&mut self, kb: u64, cpus: u64) -> Result<(), FtraceError> {
-        self.set("tracing_on", "0")?;
+        self.turn_off()?;
         self.set("trace_clock", "mono")?;
         let each = kb.min(MOST_KB / cpus.max(1)).max(LEAST_KB);
         self.set("buffer_size_kb", &each.to_string())?;
         self.leave_out_own_threads()
+    }
+
+    /// Nothing is written from here on. The top one stays on: what others write to it would be refused.
+    ///
+    /// # Errors
+    /// When the kernel does not take it.
+    pub fn turn_off(&mut self) -> Result<(), FtraceError> {
+        if self.own { self.set("tracing_on", "0") } else { Ok(()) }
     }
 
     /// Our own threads are in no event of it.
@@ -225,6 +224,16 @@ impl Instance {
     pub fn end(mut self) -> Vec<String> {
         self.guard.restore()
     }
+}
+
+/// Defines events for the whole kernel, until the end.
+fn define(guard: &mut Guard, tracefs: &Path, definitions: &[Definition]) -> Result<(), FtraceError> {
+    let path = tracefs.join("dynamic_events");
+    for Definition { line, name } in definitions {
+        let undo = format!("-:{}/{}", name.0, name.1);
+        guard.add_line(&path, line, &undo).map_err(|source| refusal::of(tracefs, full_name(name), line, source))?;
+    }
+    Ok(())
 }
 
 /// A file of an event, from the instance's folder.

@@ -145,9 +145,6 @@ impl Session {
     /// When something of it is refused; nothing stays then.
     pub fn start(kernel: &Arc<Kernel>, options: &Options) -> Result<Self, FtraceError> {
         let mut instance = Self::place(kernel, options)?;
-        for (definition, _) in &options.definitions {
-            instance.define(&definition.line, &definition.name.0, &definition.name.1)?;
-        }
         let events: Vec<Wanted> = options.wanted().collect();
         for wanted in &events {
             let folder = instance.folder().join(event_file(&wanted.name, ""));
@@ -192,13 +189,15 @@ impl Session {
 
     /// An instance; the top one where markers are wanted and this kernel writes them there only.
     fn place(kernel: &Arc<Kernel>, options: &Options) -> Result<Instance, FtraceError> {
-        let instance = Instance::make(kernel)?;
+        let definitions: Vec<Definition> =
+            options.definitions.iter().map(|(definition, _)| definition.clone()).collect();
+        let instance = Instance::make(kernel, &definitions)?;
         let markers = options.events.iter().any(|wanted| is_marker(&wanted.name));
         if !markers || instance.has(COPY_MARKERS) {
             return Ok(instance);
         }
         drop(instance);
-        Instance::top(kernel)
+        Instance::top(kernel, &definitions)
     }
 
     /// Reads an instance that was set up, and turns it on.
@@ -294,7 +293,7 @@ impl Session {
         tell: &mut dyn FnMut(Told<'_>) -> Result<(), E>,
     ) -> Result<(Vec<Books>, Vec<String>), E> {
         if let Some(instance) = &mut self.instance {
-            instance.set("tracing_on", "0")?;
+            instance.turn_off()?;
         }
         while self.rings.fill()? {
             self.give(tell)?;

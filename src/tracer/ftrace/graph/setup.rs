@@ -73,13 +73,13 @@ pub fn start(kernel: &Arc<Kernel>, options: &GraphOptions) -> Result<(Session, u
         return Err(absent("this kernel has no function_graph tracer (available_tracers)"));
     }
     let functions = count(kernel, &options.functions)?;
-    let own = Instance::make(kernel)?;
+    let own = Instance::make(kernel, &[])?;
     let mut instance = if has_tracer(own.folder()) {
         own
     } else {
         // It goes before the other is taken: an instance that nobody needs.
         drop(own);
-        Instance::top(kernel)?
+        Instance::top(kernel, &[])?
     };
     choose(&mut instance, options)?;
     instance
