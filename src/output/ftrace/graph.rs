@@ -286,22 +286,12 @@ mod tests {
 
     #[test]
     fn a_tree_is_indented_with_its_times_in_columns() {
-        let leaf = Call {
-            function: 2,
-            total_ns: Some(1500),
-            self_ns: 1500,
-            returned: Some(u64::from(-2_i32 as u32)),
-            ..Call::default()
-        };
-        let call = Call {
-            function: 1,
-            at_ns: 5_000_000_007,
-            total_ns: Some(2000),
-            self_ns: 500,
-            arguments: vec![3, 1 << 60],
-            calls: vec![leaf],
-            ..Call::default()
-        };
+        let mut leaf = Call::default();
+        (leaf.function, leaf.total_ns, leaf.self_ns) = (2, Some(1500), 1500);
+        leaf.returned = Some(u64::from((-2_i32).cast_unsigned()));
+        let mut call = Call::default();
+        (call.function, call.at_ns, call.total_ns, call.self_ns) = (1, 5_000_000_007, Some(2000), 500);
+        (call.arguments, call.calls) = (vec![3, 1 << 60], vec![leaf]);
         let root = Root { cpu: 3, pid: 12, comm: "a\x1bb".into(), call };
         let mut out = Vec::new();
         tree(&root, &mut Described::new(&Named, None), Style::default(), &mut out);

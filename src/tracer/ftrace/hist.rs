@@ -183,12 +183,10 @@ impl HistSession {
             .collect::<Result<_, FtraceError>>()?;
         // Times of all CPUs are compared.
         instance.set("trace_clock", "mono")?;
-        instance.set("tracing_on", "0")?;
+        // It stays on meanwhile: events of an instance that is off have no time. Nothing is written to its ring.
         for (name, trigger) in &triggers {
             instance.add_trigger(name, trigger)?;
         }
-        // Histograms are kept while tracing is on; nothing is written to the ring.
-        instance.set("tracing_on", "1")?;
         let read = triggers.iter().rev().find(|(name, _)| full_name(name).ends_with(&*name_of(&recipe.read).1));
         let (read, trigger) = read.map(|(name, trigger)| (name.clone(), (*trigger).to_owned())).unwrap_or_default();
         Ok(Self { instance, read, trigger })
