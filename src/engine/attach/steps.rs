@@ -57,8 +57,11 @@ pub(super) fn attach(
     let (known, wanted): (Vec<_>, Vec<_>) = targets.iter().copied().partition(|(_, target)| known(target));
     let mut left: Vec<(usize, &Target)> = known;
     let (mut rest, mut size) = (&wanted[..], FIRST);
+    let mut why = "they fire too often, and what firings take while nothing runs at them has to stay within the budget";
     while !rest.is_empty() {
-        if steps.stopping.load(Ordering::Relaxed) || began.elapsed() > MOST {
+        let stopped = steps.stopping.load(Ordering::Relaxed);
+        if stopped || began.elapsed() > MOST {
+            why = if stopped { "the end was wanted" } else { "attaching within the budget took too long here" };
             left.extend_from_slice(rest);
             break;
         }
@@ -79,7 +82,7 @@ pub(super) fn attach(
         }
         size = (step.len() / 4).max(SMALLEST);
     }
-    tell(job, steps, &left, targets.len());
+    tell(job, &left, (targets.len(), why, steps.budget));
     Ok(())
 }
 
@@ -100,16 +103,11 @@ fn measured(job: &Job<'_>) -> f64 {
 }
 
 /// One refusal stands for all that were left out.
-fn tell(job: &Job<'_>, steps: &Steps, left: &[(usize, &Target)], all: usize) {
+fn tell(job: &Job<'_>, left: &[(usize, &Target)], (all, why, budget): (usize, &str, Budget)) {
     let Some((first, _)) = left.first() else { return };
     job.left_out.borrow_mut().extend(left.iter().filter_map(|(_, target)| name(target)));
     let (count, all) = (words::grouped(left.len() as u64), words::grouped(all as u64));
-    let why = if steps.stopping.load(Ordering::Relaxed) { "the end was wanted" } else { "they fire too often" };
-    let reason = format!(
-        "{count} of {all} functions are left out, this one first: {why}, and what firings take while nothing runs at them \
-         has to stay within the budget of {}",
-        steps.budget
-    );
+    let reason = format!("{count} of {all} functions are left out, this one first: {why} ({budget})");
     job.refused.borrow_mut().push(Refusal { target: *first, reason });
 }
 
