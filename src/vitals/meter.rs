@@ -98,7 +98,7 @@ impl Meter {
                 if vital.map == THROTTLED {
                     return Held { total: throttled.unwrap_or(0), ..Held::default() };
                 }
-                maps.iter().find(|map| *map.name == *vital.map).map_or_else(Held::default, |map| held(map))
+                maps.iter().find(|map| *map.name == *vital.map).map_or_else(Held::default, held)
             })
             .collect();
         let last = self.last.replace((at_ns, now.clone()));
