@@ -162,8 +162,11 @@ fn check(args: &Args, lesson: &Lesson, shelf: &Shelf, world: &World, say: Say) -
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let trial = Trial { lesson, file: &file, seed, world };
     let ran = if recorded { trial.on_recording() } else { trial.live() }?;
-    let mut out = say.ran(lesson, recorded, seed);
-    out.push('\n');
+    let mut out = String::new();
+    if ran.end != End::Refused {
+        out.push_str(&say.ran(lesson, recorded, seed));
+        out.push('\n');
+    }
     let (passed, rest) = judged(lesson, &ran, recorded, say);
     out.push_str(&rest);
     if passed {

@@ -19,6 +19,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("record", "looks at recordings: tests/workbench/recordings.rs"),
     ("export", "writes recordings in other forms: src/output/export"),
     ("demo", "plays recordings"),
+    ("learn", "grades scripts, by what loads say: tests/workbench/lessons.rs"),
     ("check", "reads scripts"),
     ("compile", "reads scripts"),
     ("explain", "reads its own tables"),

@@ -54,7 +54,7 @@ impl Shelf {
     /// What was done so far.
     pub fn progress(&self) -> Progress {
         let text = self.file.as_ref().and_then(|file| regular::text(file, LONGEST_PROGRESS).ok());
-        text.map_or_else(Progress::default, |text| Progress::parse(&text))
+        text.map(|text| Progress::parse(&text)).unwrap_or_default()
     }
 
     /// Keeps what was done, with what another process has kept meanwhile.
@@ -107,9 +107,9 @@ fn folder(root: &Path, name: String) -> Result<Folder, String> {
     let text = |file: &str| {
         regular::text(&path.join(file), LONGEST_TEXT as u64).map_err(|e| format!("lesson {name}: {file}: {e}"))
     };
-    let either = |stem: &str| match path.join(format!("{stem}.d")).exists() {
-        true => text(&format!("{stem}.d")),
-        false => text(&format!("{stem}.bt")),
+    let either = |stem: &str| {
+        let ending = if path.join(format!("{stem}.d")).exists() { "d" } else { "bt" };
+        text(&format!("{stem}.{ending}"))
     };
     let mut texts = BTreeMap::new();
     let entries = std::fs::read_dir(&path).map_err(|e| format!("lesson {name}: {e}"))?;

@@ -228,7 +228,7 @@ impl Reader<'_> {
 /// Reads what is there; an ended stream is closed. What is beyond the bound is read and forgotten.
 fn take(stream: &mut Option<&mut dyn ReadFd>, into: &mut Vec<u8>, most: usize) -> std::io::Result<()> {
     let Some(open) = stream else { return Ok(()) };
-    let mut buffer = [0; 64 << 10];
+    let mut buffer = [0; 16 << 10];
     match open.read(&mut buffer) {
         Ok(0) => *stream = None,
         Ok(n) => into.extend_from_slice(&buffer[..n.min(most.saturating_sub(into.len()))]),
