@@ -23,6 +23,7 @@ use crate::lang::facts::kernel::KernelFacts;
 use crate::lang::front::Checked;
 use crate::lang::source::SourceText;
 use crate::model::d::Style;
+use crate::model::d::options::Options as Said;
 use crate::output::OutputFormat;
 use crate::session::front as session_front;
 use crate::session::headless::Headless;
@@ -239,7 +240,7 @@ fn compile(
     kernel: &Arc<Kernel>,
     (target, held): (Option<u32>, Option<(u32, String)>),
     short: bool,
-) -> (Checked, d::Options) {
+) -> (Checked, Said) {
     let facts = KernelFacts::new(kernel, None, options.set.destructive).with_held(held);
     let compiled = DOptions {
         macros: macros(program, options, target),

@@ -12,7 +12,6 @@ mod patterns;
 mod service;
 pub(crate) mod words;
 
-pub use check::Options;
 pub use front::{DOptions, compile};
 pub use lexer::Macros;
 pub use parser::{ParseOptions, Parsed, parse, parse_with};

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::bt::lexer::decode_str;
 use super::codes::parse as codes;
 use super::diagnostic::{Code, Diagnostic};
+use super::literal::decode_str;
 use super::source::{SourceText, Span};
 use crate::model::format::{Conversion, ConversionKind, Format, Length, Piece, Width};
 

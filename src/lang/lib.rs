@@ -23,6 +23,7 @@ pub mod diagnostic;
 pub mod facts;
 pub mod format;
 pub mod front;
+pub mod literal;
 pub mod narrow;
 pub mod service;
 pub mod source;

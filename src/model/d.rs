@@ -1,6 +1,8 @@
 //! What a clause of a D program records: one report with the values of all its actions, and what is to be done
 //! with each.
 
+pub mod options;
+
 use std::sync::Arc;
 
 /// A clause's record. Its first value is the processor's number.

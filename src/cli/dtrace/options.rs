@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::script::path_of;
-use crate::lang::d::Options as Set;
+use crate::model::d::options::Options as Set;
 
 pub const USAGE: &str = "Usage: dtrace [-CeFHlqvVwZ] [-b bufsz] [-c cmd] [-D name[=def]] [-I path] [-o output]
 \t[-p pid] [-U name] [-x opt[=val]] [-X a|c|s|t]

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use crate::cli::CliError;
-use crate::lang::d::Options;
+use crate::model::d::options::Options;
 use crate::thread::{self, Rights};
 
 /// What DTrace defines for each program.

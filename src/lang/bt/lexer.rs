@@ -16,7 +16,8 @@ use super::super::bounds::MOST_TOLD;
 use super::super::diagnostic::{Diagnostic, Severity};
 use super::super::source::{SourceText, Span};
 
-pub use literal::{IntError, StrError, decode_int, decode_str};
+pub use crate::lang::literal::{StrError, decode_str};
+pub use literal::{IntError, decode_int};
 pub use token::{Token, TokenKind};
 
 /// All tokens of a text, the last one being [`TokenKind::Eof`], and what was wrong with it.

@@ -29,7 +29,6 @@ mod indexing;
 mod library;
 mod members;
 mod operators;
-mod options;
 pub(super) mod other_calls;
 mod other_systems;
 mod parameters;
@@ -55,9 +54,9 @@ use crate::lang::diagnostic::Diagnostic;
 use crate::lang::source::Span;
 use crate::lang::typed::{ActionKind, Program};
 use crate::lang::types::Type;
+use crate::model::d::options::Options;
 use checker::Checker;
 pub use checker::Env;
-pub use options::{Kept, Options};
 
 /// What stands before the values of a record, in the reference's buffers, bytes.
 const RECORD_HEAD: u64 = 56;

@@ -2,7 +2,7 @@
 
 use super::ast::{ItemKind, Script};
 use super::check::declarations::type_of_kernel;
-use super::check::{Env, Kept, Options, check};
+use super::check::{Env, check};
 use super::lexer::Macros;
 use super::parser::{ParseOptions, Parsed, parse, parse_with};
 use super::words::{ADDRESS_6, OPEN_FILE, is_word_of_kernel};
@@ -15,7 +15,8 @@ use crate::lang::facts::table::TypeTable;
 use crate::lang::front::{Checked, FrontOptions};
 use crate::lang::source::SourceText;
 use crate::lang::typed::Probe;
-use crate::model::d::{Policy, Style};
+use crate::model::d::Style;
+use crate::model::d::options::Options;
 use crate::probe::subject::{self, Subject};
 
 /// What a D program is compiled with.
@@ -58,7 +59,7 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
         lines: line_starts(text),
     };
     let (mut program, found, options, of_check) = check(&parsed.script, env);
-    program.style = Style { quiet: d.style.quiet || options.quiet, ..styled(&options, d.style) };
+    program.style = Style { quiet: d.style.quiet || options.quiet, ..options.styled(d.style) };
     let mut diagnostics = parsed.diagnostics;
     // Where the text makes no sense, what is made of it is no news.
     let mut dropped = parsed.dropped;
@@ -77,37 +78,6 @@ pub fn compile(text: &str, d: &DOptions<'_>) -> (Checked, Options) {
 /// Whether a mistake is one of a control line, which is none of what follows it.
 fn of_control_lines(d: &Diagnostic) -> bool {
     tag(d.code).is_some_and(|tag| tag.starts_with("D_PRAGMA"))
-}
-
-/// Which records are printed, and when.
-fn policy(options: &Options) -> Policy {
-    const BUFSIZE: u64 = 4 << 20;
-    let bytes = if options.bufsize == 0 { BUFSIZE } else { options.bufsize };
-    match options.bufpolicy {
-        Kept::All => Policy::Switch,
-        Kept::Last => Policy::Ring { bytes },
-        Kept::First => Policy::Fill { bytes },
-    }
-}
-
-/// How records are printed by options.
-#[must_use]
-pub fn styled(options: &Options, style: Style) -> Style {
-    Style {
-        records: true,
-        quiet: options.quiet,
-        flowindent: options.flowindent,
-        stack_indent: options.stackindent,
-        order: crate::model::render::d::Order {
-            by_key: options.aggsortkey,
-            reversed: options.aggsortrev,
-            position: options.aggsortpos as usize,
-            key_position: options.aggsortkeypos as usize,
-        },
-        policy: policy(options),
-        raw_bytes: if options.rawbytes { options.strsize as u16 + 1 } else { 0 },
-        ..style
-    }
 }
 
 /// `#pragma D option defaultargs`

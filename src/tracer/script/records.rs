@@ -13,10 +13,9 @@ use std::sync::Arc;
 use crate::disk::{Output, Readers};
 use crate::engine::Trace;
 use crate::engine::decode::{Decoder, Header};
-use crate::lang::d::Options;
-use crate::lang::d::front;
 use crate::lang::typed::{MapId, Program};
 use crate::lang::types::{Aggregation, Type};
+use crate::model::d::options::Options;
 use crate::model::d::{FAILED_SPECULATIONS, Format, Item, Record, Setting, Style};
 use crate::model::histogram::{Linear, Log2, QUANTIZE_BUCKETS, linear_buckets};
 use crate::model::render::d::{self, Flow, Row};
@@ -175,7 +174,7 @@ impl Records {
         };
         match options.set_dynamic(name, value) {
             Ok(()) => {
-                let changed = front::styled(&options, style);
+                let changed = options.styled(style);
                 self.style = Some(Style { raw_bytes: style.raw_bytes, policy: style.policy, ..changed });
             }
             Err(why) => {

@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::frame::Frame;
-use super::options::Options;
 use super::value::{Value, error_value};
 use super::variables::table::{Inline, Variables};
 use crate::lang::bounds::MOST_TOLD;
@@ -16,6 +15,7 @@ use crate::lang::facts::table::TypeTable;
 use crate::lang::source::Span;
 use crate::lang::typed::{Action, ActionId, ActionKind, Config, Local, LocalId, Map, MapId, MapStorage, Program};
 use crate::lang::types::{StructId, Type};
+use crate::model::d::options::Options;
 
 /// What a program is checked with.
 #[derive(Clone)]

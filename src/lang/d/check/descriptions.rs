@@ -66,7 +66,7 @@ fn period(text: &str) -> Option<u64> {
     let unit = match text.get(digits..)? {
         "" | "hz" => return Some(1_000_000_000 / number).filter(|ns| *ns >= SHORTEST_NS),
         word if word.eq_ignore_ascii_case("hz") => return period(text.get(..digits)?),
-        word => super::options::unit_ns(&word.to_ascii_lowercase())?,
+        word => crate::model::d::options::unit_ns(&word.to_ascii_lowercase())?,
     };
     number.checked_mul(unit).filter(|ns| *ns >= SHORTEST_NS)
 }

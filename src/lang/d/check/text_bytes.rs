@@ -9,12 +9,12 @@ use super::code::{
     store, sub, when, within,
 };
 use super::frame::{Frame, Words};
-use super::options::Options;
 use super::value::{Value, is_int, is_scalar, word};
 use super::{scratch, strings};
 use crate::lang::source::Span;
 use crate::lang::typed::{BinaryOp, Expr, Intrinsic, LocalId, Statement};
 use crate::lang::types::Type;
+use crate::model::d::options::Options;
 
 /// A text with its bytes, of which each is had by its place.
 pub(super) struct Bytes {

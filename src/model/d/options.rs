@@ -2,6 +2,9 @@
 //!
 //! Each option has an effect, is met in any case, is about what programs are refused for, or is refused with the reason.
 
+use super::{Policy, Style};
+use crate::model::render::d::Order;
+
 /// The largest `strsize`, bytes.
 const LONGEST_TEXT: u64 = 16_384;
 
@@ -177,6 +180,7 @@ fn size(text: &str) -> Option<u64> {
 }
 
 /// Nanoseconds of a unit of time, by D's words for them.
+#[must_use]
 pub fn unit_ns(word: &str) -> Option<u64> {
     Some(match word {
         "ns" | "nsec" => 1,
@@ -342,6 +346,37 @@ impl Options {
         };
         self.cpparguments.push(format!("{prefix}{}", value?));
         Some(true)
+    }
+
+    /// How records are printed by them; what they say nothing of is as in `style`.
+    #[must_use]
+    pub fn styled(&self, style: Style) -> Style {
+        Style {
+            records: true,
+            quiet: self.quiet,
+            flowindent: self.flowindent,
+            stack_indent: self.stackindent,
+            order: Order {
+                by_key: self.aggsortkey,
+                reversed: self.aggsortrev,
+                position: self.aggsortpos as usize,
+                key_position: self.aggsortkeypos as usize,
+            },
+            policy: self.policy(),
+            raw_bytes: if self.rawbytes { self.strsize as u16 + 1 } else { 0 },
+            ..style
+        }
+    }
+
+    /// Which records are printed, and when.
+    fn policy(&self) -> Policy {
+        const BUFSIZE: u64 = 4 << 20;
+        let bytes = if self.bufsize == 0 { BUFSIZE } else { self.bufsize };
+        match self.bufpolicy {
+            Kept::All => Policy::Switch,
+            Kept::Last => Policy::Ring { bytes },
+            Kept::First => Policy::Fill { bytes },
+        }
     }
 
     /// How many keys variables of a map may have.
