@@ -36,7 +36,7 @@ use crate::tui::run::recovery;
 use crate::tui::run::recovery::keep;
 use crate::tui::run::screen::restore;
 use crate::tui::run::terminal::Terminal;
-use crate::tui::run::{Ending, Faults, Services, run as open};
+use crate::tui::run::{Ending, Faults, Services, UserEditor, run as open};
 
 mod folders;
 mod opened;
@@ -236,7 +236,9 @@ pub(super) fn run_on(args: &Args, world: &World, opened: Option<Opened>) -> Resu
     let finder =
         Catalogue::spawn(Arc::clone(&kernel)).map_err(|e| CliError::Refused(format!("cannot start a thread: {e}")))?;
     let named = |name: &str| world.variable(name).map(str::trim).filter(|editor| !editor.is_empty());
-    let editor = named("VISUAL").or_else(|| named("EDITOR")).map(str::to_owned);
+    let temporary = named("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    let editor = named("VISUAL").or_else(|| named("EDITOR"));
+    let editor = editor.map(|command| UserEditor { command: command.to_owned(), temporary });
     let faults = match world.variable("PROBESCOPE_FAULTS") {
         None => Faults::None,
         Some("busy") => Faults::Busy,

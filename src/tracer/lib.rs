@@ -65,6 +65,20 @@ pub enum TracerError {
     /// The kernel's own tracing.
     #[error(transparent)]
     Ftrace(#[from] Box<ftrace::FtraceError>),
+    /// A tracer's thread could not be started.
+    #[error("cannot start the thread `{name}`: {source}")]
+    Thread {
+        /// The thread's name.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A tracer's thread ended without a word.
+    #[error("the thread `{name}` ended before it had begun to trace")]
+    EndedAtOnce {
+        /// The thread's name.
+        name: String,
+    },
     /// What was found could not be written.
     #[error("cannot write output: {0}")]
     Write(#[from] io::Error),

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-use super::latency::LatencyError;
 use super::report::Face;
 use super::{Begun, Control, Left, Refusal, Running, Started, TraceInfo, TracerError};
 
@@ -36,14 +35,11 @@ pub fn start<O: Send + 'static>(
     let over = Arc::new(AtomicBool::new(false));
     let inside = Inside { tell, orders: inbox, over: Arc::clone(&over) };
     let thread = thread::spawn(name, Rights::All, move || run(inside))
-        .map_err(|error| Box::<Refusal>::from(TracerError::Write(error)))?;
+        .map_err(|source| Box::<Refusal>::from(TracerError::Thread { name: name.to_owned(), source }))?;
     let info = match told.recv() {
         Ok(Ok(info)) => *info,
         Ok(Err(error)) => return Err(error.into()),
-        Err(_) => {
-            let error = LatencyError::Options("the measuring thread ended at once".to_owned());
-            return Err(TracerError::Latency(Box::new(error)).into());
-        }
+        Err(_) => return Err(TracerError::EndedAtOnce { name: name.to_owned() }.into()),
     };
     let running = move || {
         let running = Threaded { orders: Some(orders), order, over, thread: Some(thread) };
@@ -98,5 +94,16 @@ impl Drop for Leaving {
         if let Some(thread) = self.0.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_ends_before_it_tells_is_named() {
+        let refused = start("probe", |_| None::<()>, drop).err().map(|refusal| refusal.error.to_string());
+        assert_eq!(refused.as_deref(), Some("the thread `probe` ended before it had begun to trace"));
     }
 }

@@ -48,6 +48,7 @@ use crate::tui::run::screen::Screen;
 use crate::tui::run::terminal::{Terminal, painted};
 use crate::tui::run::watch::Watched;
 use outside::Outside;
+pub use outside::UserEditor;
 use signals::Signals;
 use watchdog::Heard;
 
@@ -88,8 +89,8 @@ pub struct Services {
     pub latest: Arc<Mutex<Latest>>,
     /// What the terminal can show.
     pub terminal: Terminal,
-    /// The user's own editor, as a shell's command.
-    pub editor: Option<String>,
+    /// The user's own editor.
+    pub editor: Option<UserEditor>,
     /// What SIGUSR2 does, so that tests see what a fault of the program leaves behind; debug builds only.
     pub faults: Faults,
 }
@@ -182,7 +183,7 @@ struct Workbench {
     /// The files of the open scripts.
     watched: Watched,
     /// The user's own editor.
-    editor: Option<String>,
+    editor: Option<UserEditor>,
     /// The script goes to it.
     outside: Option<Outside>,
     /// Ends the process when the loop does not.

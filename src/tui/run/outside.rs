@@ -15,6 +15,15 @@ use crate::tui::data::files;
 use crate::tui::run::screen;
 use crate::tui::run::terminal::painted;
 
+/// The editor that a user has chosen.
+#[derive(Clone, Debug)]
+pub struct UserEditor {
+    /// A shell's command.
+    pub command: String,
+    /// Where the text lies while it is edited, in a folder of its own.
+    pub temporary: PathBuf,
+}
+
 /// What the editor is given.
 #[derive(Clone, Debug)]
 pub(super) struct Outside {
@@ -27,8 +36,8 @@ pub(super) struct Outside {
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(name: &str, text: &str) -> io::Result<Self> {
-        let folder = std::env::temp_dir().join(format!("probescope-edit-{}", std::process::id()));
+    fn new(temporary: &Path, name: &str, text: &str) -> io::Result<Self> {
+        let folder = temporary.join(format!("probescope-edit-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), 0o700).create(&folder)?;
         let path = folder.join(name);
@@ -71,10 +80,10 @@ impl Workbench {
     }
 
     async fn edited(&mut self, outside: &Outside, signals: &mut Signals) -> Result<String, String> {
-        let Some(editor) = self.editor.clone() else {
+        let Some(UserEditor { command: editor, temporary }) = self.editor.clone() else {
             return Err("EDITOR and VISUAL name no editor".to_owned());
         };
-        let scratch = Scratch::new(&outside.name, &outside.text)
+        let scratch = Scratch::new(&temporary, &outside.name, &outside.text)
             .map_err(|e| format!("The text can't be given to {editor}: {e}"))?;
         // As other programs do: the words of EDITOR are the shell's (`code --wait`).
         let child =
