@@ -41,11 +41,11 @@ use probescope::session::scopes;
 use probescope::store::file::Recording;
 use probescope::store::{Chunk, Direction, History, Stop, Store, TraceId};
 use probescope::tracer::ftrace::hist;
-use probescope::tui::layout;
-use probescope::tui::panes::latency::baseline::Baselines;
-use probescope::tui::text;
-use probescope::tui::theme::Theme;
-use probescope::tui::used::Used;
+use probescope::tui::base::text;
+use probescope::tui::base::theme::Theme;
+use probescope::tui::data::baseline::Baselines;
+use probescope::tui::data::used::Used;
+use probescope::tui::desk::layout;
 
 /// A kernel recorded in files, the same on every machine.
 fn recorded() -> &'static Kernel {
