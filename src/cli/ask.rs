@@ -16,8 +16,8 @@ use crate::stdio;
 
 /// Find what answers a question in plain words, and run it.
 ///
-/// Without `--run` the questions that fit are listed, best first, with how to read the answer of the first. `--run` takes
-/// one by its name; what it asks back is given as NAME=VALUE.
+/// Without `--run` the questions that fit are listed, best first, with how to read the answer of
+/// the first. `--run` takes one by its name; what it asks back is given as NAME=VALUE.
 ///
 /// Examples:
 ///

@@ -34,9 +34,10 @@ use crate::vitals::{Form, Meter, Reading, SCRIPT, Second, Unusual, VITALS, Vital
 
 /// What is wrong here? Rates and times of the usual causes, with what is unusual marked.
 ///
-/// One program watches waits for a CPU, interrupts, throttled control groups, locks of the kernel, disks, memory, TCP,
-/// failing calls, processes. What becomes unusual against the minutes before is said when it happens; a table with all
-/// of it comes at the end, and names the question that goes deeper.
+/// One program watches waits for a CPU, interrupts, throttled control groups, locks of the kernel,
+/// disks, memory, TCP, failing calls, processes. What becomes unusual against the minutes before is
+/// said when it happens; a table with all of it comes at the end, and names the question that goes
+/// deeper.
 ///
 /// Examples:
 ///

@@ -33,10 +33,10 @@ pub struct Finding {
 pub fn grade(lesson: &Lesson, evidence: &Evidence, truth: &Truth, language: Language, told: bool) -> Grade {
     let mut findings: Vec<Finding> = Vec::new();
     for rule in &lesson.checks {
-        if let Some(message) = failed(rule, evidence, truth, language, told) {
-            if findings.iter().all(|finding| finding.message != message) {
-                findings.push(Finding { message });
-            }
+        if let Some(message) = failed(rule, evidence, truth, language, told)
+            && findings.iter().all(|finding| finding.message != message)
+        {
+            findings.push(Finding { message });
         }
     }
     let passed = findings.is_empty();

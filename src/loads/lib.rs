@@ -5,10 +5,7 @@
 //! bounded in time by its [`Plan`] and in memory by its own constants, its processes end with their parent, and what it
 //! makes on disk it removes.
 #![deny(unsafe_code)]
-#![cfg_attr(
-    test,
-    allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "tests write and print as they like")
-)]
+#![cfg_attr(test, allow(clippy::disallowed_macros, reason = "tests print as they like"))]
 #![allow(
     clippy::disallowed_methods,
     reason = "a load is what is traced: it writes and starts threads as any program does"

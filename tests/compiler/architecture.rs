@@ -55,7 +55,8 @@ fn every_folder_is_a_room() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let is_program = matches!(name.as_str(), "cli" | "cli.rs" | "demo" | "lib.rs" | "main.rs");
-        if !is_program && !(rooms.contains(&name) && path.join("Cargo.toml").is_file()) {
+        let is_room = rooms.contains(&name) && path.join("Cargo.toml").is_file();
+        if !is_program && !is_room {
             without.insert(name);
         }
     }

@@ -141,8 +141,6 @@ impl Trial<'_> {
                 signal(&child, Signal::KILL);
             }
         }
-        let Reader { output, messages, .. } = reader;
-        drop((output, messages));
         let (printed, said) = (reader.printed, reader.said);
         let status = child.wait().map_err(failed)?;
         let end =

@@ -137,7 +137,7 @@ impl Rings {
         cpus.sort_by_key(|cpu| cpu.number);
         // Sub-buffers may be larger than a page, and each instance has its own.
         let told = std::fs::read_to_string(folder.join("buffer_subbuf_size_kb"));
-        let told = told.ok().and_then(|t| t.trim().parse::<usize>().ok()).map(|kb| kb << 10).unwrap_or(0);
+        let told = told.ok().and_then(|t| t.trim().parse::<usize>().ok()).map_or(0, |kb| kb << 10);
         let size = told.max(layout.size).clamp(4096, 1 << 20);
         Ok(Self { layout, size, cpus, spare: Vec::new(), bytes: 0, live: true, ended: false })
     }
@@ -295,10 +295,10 @@ impl Cpu {
                 Err(error) => self.told.push(Told::Bad(error)),
             }
             self.position = None;
-            if let Some(page) = self.pages.pop_front() {
-                if spare.len() < PAGES_A_TURN {
-                    spare.push(page);
-                }
+            if let Some(page) = self.pages.pop_front()
+                && spare.len() < PAGES_A_TURN
+            {
+                spare.push(page);
             }
         }
     }

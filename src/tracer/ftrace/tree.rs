@@ -80,7 +80,11 @@ fn row(
     EventRow {
         event: full_name(name),
         id: format.as_ref().map(|format| format.id),
-        fields: format.iter().flat_map(|format| format.own_fields()).map(|field| field.declaration()).collect(),
+        fields: format
+            .iter()
+            .flat_map(|format| format.own_fields())
+            .map(probescope_kernel::tracefs::Field::declaration)
+            .collect(),
         defined: dynamic.get(name).map(words),
         set: instances.iter().filter_map(|(instance, folder)| setting(instance, folder, name)).collect(),
     }

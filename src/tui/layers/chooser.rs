@@ -10,6 +10,7 @@ use crate::tui::base::text::{fit, neutralise, width};
 use crate::tui::base::theme::Slot;
 use crate::tui::data::Data;
 use crate::tui::data::effect::Effect;
+use crate::tui::layers::Struck;
 use crate::tui::pane::ask::Change;
 use crate::tui::pane::{Ask, Layer, Turn};
 use crate::tui::widgets::rows::copy;
@@ -87,15 +88,15 @@ impl Chooser {
         None
     }
 
-    /// The choice at a place of the screen by its index, `Some(None)` on the rest of the overlay.
-    fn at(&self, body: Rect, at: (u16, u16)) -> Option<Option<usize>> {
+    /// The choice at a place of the screen.
+    fn at(&self, body: Rect, at: (u16, u16)) -> Struck {
         let area = self.place(body);
         if !area.contains(Position::new(at.0, at.1)) {
-            return None;
+            return Struck::Outside;
         }
         let rows = usize::from(area.height).saturating_sub(2);
         let line = usize::from(at.1 - area.y).checked_sub(1).filter(|l| *l < rows);
-        Some(line.map(|l| self.first(rows) + l).filter(|i| *i < self.choices.len()))
+        Struck::inside(line.map(|l| self.first(rows) + l).filter(|i| *i < self.choices.len()))
     }
 }
 
@@ -135,13 +136,14 @@ impl Layer for Chooser {
 
     fn press(&mut self, at: (u16, u16), turn: &mut Turn<&Data>, body: Rect) -> Option<Action> {
         match self.at(body, at) {
-            None => Some(Action::Cancel),
-            Some(Some(index)) if index == self.selected => Some(Action::Accept),
-            Some(index) => {
-                self.selected = index.unwrap_or(self.selected);
+            Struck::Outside => Some(Action::Cancel),
+            Struck::Entry(index) if index == self.selected => Some(Action::Accept),
+            Struck::Entry(index) => {
+                self.selected = index;
                 self.preview(turn);
                 None
             }
+            Struck::Frame => None,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::tui::base::key::{Binding, Scope};
 use crate::tui::base::kind::SCRIPT;
 use crate::tui::data::job::Exported;
 use crate::tui::data::{Data, vi};
+use crate::tui::layers::Struck;
 use crate::tui::pane::ask::{Change, Listing, Opening};
 use crate::tui::pane::{Ask, Layer, Turn};
 
@@ -247,12 +248,13 @@ impl Layer for Palette {
 
     fn press(&mut self, at: (u16, u16), _turn: &mut Turn<&Data>, body: Rect) -> Option<Action> {
         match draw::entry_at(self, body, at) {
-            None => Some(Action::Cancel),
-            Some(Some(index)) if index == self.selected => Some(Action::Accept),
-            Some(index) => {
-                self.selected = index.unwrap_or(self.selected);
+            Struck::Outside => Some(Action::Cancel),
+            Struck::Entry(index) if index == self.selected => Some(Action::Accept),
+            Struck::Entry(index) => {
+                self.selected = index;
                 None
             }
+            Struck::Frame => None,
         }
     }
 

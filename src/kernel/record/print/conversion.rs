@@ -78,10 +78,18 @@ pub fn of(format: &[u8], arguments: Vec<Expr>, abi: Abi) -> Option<Vec<Piece>> {
     Some(pieces)
 }
 
-fn number_or_star(format: &[u8], at: &mut usize, arguments: &mut impl Iterator<Item = Expr>) -> Option<Option<Expr>> {
+/// A `*` without an argument for it.
+struct NoArgument;
+
+/// A width or a precision, where there is one.
+fn number_or_star(
+    format: &[u8],
+    at: &mut usize,
+    arguments: &mut impl Iterator<Item = Expr>,
+) -> Result<Option<Expr>, NoArgument> {
     if format.get(*at) == Some(&b'*') {
         *at += 1;
-        return Some(Some(arguments.next()?));
+        return arguments.next().map(Some).ok_or(NoArgument);
     }
     let begun = *at;
     let mut number = 0_i64;
@@ -89,7 +97,7 @@ fn number_or_star(format: &[u8], at: &mut usize, arguments: &mut impl Iterator<I
         number = (number * 10 + i64::from(digit - b'0')).min(WIDEST as i64);
         *at += 1;
     }
-    Some((*at > begun).then_some(Expr::Number(number)))
+    Ok((*at > begun).then_some(Expr::Number(number)))
 }
 
 fn one(format: &[u8], at: &mut usize, arguments: &mut impl Iterator<Item = Expr>, abi: Abi) -> Option<Conversion> {
@@ -104,10 +112,10 @@ fn one(format: &[u8], at: &mut usize, arguments: &mut impl Iterator<Item = Expr>
         }
         *at += 1;
     }
-    let width = number_or_star(format, at, arguments)?;
+    let width = number_or_star(format, at, arguments).ok()?;
     let precision = if format.get(*at) == Some(&b'.') {
         *at += 1;
-        Some(number_or_star(format, at, arguments)?.unwrap_or(Expr::Number(0)))
+        Some(number_or_star(format, at, arguments).ok()?.unwrap_or(Expr::Number(0)))
     } else {
         None
     };

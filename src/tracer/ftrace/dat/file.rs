@@ -127,7 +127,7 @@ impl<'f> Reader<'f> {
     /// A part of the file that begins there.
     fn there(&self, at: u64) -> Result<Self, DatError> {
         let Bytes::File(file) = &self.bytes else { return self.fail("a part within a part") };
-        Ok(Self { bytes: Bytes::File(*file), at, length: self.length, abi: self.abi, path: self.path })
+        Ok(Self { bytes: Bytes::File(file), at, length: self.length, abi: self.abi, path: self.path })
     }
 
     /// Its data, unpacked, of a section of version 7 that begins there; and whether it was packed.
@@ -249,7 +249,7 @@ fn version_6(reader: &mut Reader<'_>, sections: &mut Sections) -> Result<(), Dat
                     others.push((at, name));
                 }
                 CLOCK => clock = chosen_clock(&data),
-                UNAME => sections.uname = String::from_utf8_lossy(&data).trim_end_matches('\0').to_owned(),
+                UNAME => String::from_utf8_lossy(&data).trim_end_matches('\0').clone_into(&mut sections.uname),
                 _ => {}
             }
         }
@@ -341,7 +341,7 @@ fn option_7(
         SYMBOLS => sections.symbols = section()?.sized(4)?,
         PRINTK => sections.printk = section()?.sized_text(4)?,
         COMMS => sections.comms = section()?.sized_text(8)?,
-        UNAME => sections.uname = String::from_utf8_lossy(&data).trim_end_matches('\0').to_owned(),
+        UNAME => String::from_utf8_lossy(&data).trim_end_matches('\0').clone_into(&mut sections.uname),
         BUFFER => {
             let length = data.len() as u64;
             let mut told = Reader { bytes: Bytes::Memory(data), at: 0, length, abi: reader.abi, path: reader.path };

@@ -297,7 +297,7 @@ mod tests {
     const KEY: (i32, u16) = (7, u16::MAX);
 
     fn enter(trees: &mut Trees, function: u64, depth: u32, at_ns: u64) {
-        trees.entered(KEY, Call { function, depth, at_ns, ..Call::default() });
+        trees.entered(KEY, Call { function, at_ns, depth, ..Call::default() });
     }
 
     fn leave(trees: &mut Trees, function: u64, depth: u32, begun: u64, ended: u64) -> Option<Call> {

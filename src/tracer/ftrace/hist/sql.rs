@@ -172,12 +172,11 @@ fn joined(
         if let Item::Operation(a, sign, b) = item {
             let operands = [a, b].map(|operand| {
                 let side = side(text, query, operand)?;
-                let field = match timestamp(&operand.field) {
-                    Some(time) => time.to_owned(),
-                    None => {
-                        check(text, format_of(side), operand)?;
-                        operand.field.clone()
-                    }
+                let field = if let Some(time) = timestamp(&operand.field) {
+                    time.to_owned()
+                } else {
+                    check(text, format_of(side), operand)?;
+                    operand.field.clone()
                 };
                 Ok(if side == Side::Start { format!("${}", parts.save(&field)) } else { field })
             });
@@ -187,13 +186,12 @@ fn joined(
             parts.sums.push(name);
             continue;
         }
-        let declared = match timestamp(&column.field) {
-            Some(_) => format!("u64 {name}"),
-            None => {
-                let format = format_of(of);
-                check(text, format, column)?;
-                format.field(&column.field).map_or_else(|| format!("u64 {name}"), |field| declared(field, &name))
-            }
+        let declared = if timestamp(&column.field).is_some() {
+            format!("u64 {name}")
+        } else {
+            let format = format_of(of);
+            check(text, format, column)?;
+            format.field(&column.field).map_or_else(|| format!("u64 {name}"), |field| declared(field, &name))
         };
         let field = timestamp(&column.field).unwrap_or(&column.field);
         let value = if of == Side::Start { format!("${}", parts.save(field)) } else { field.to_owned() };

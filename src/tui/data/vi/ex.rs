@@ -15,7 +15,7 @@ const LONGEST: usize = 4096;
 
 impl Vi {
     pub(super) fn type_ex(&mut self, key: char, editor: &mut Editor) -> Option<Wanted> {
-        let Some(mut line) = self.ex.take() else { return None };
+        let mut line = self.ex.take()?;
         match key {
             ESCAPE => return None,
             '\n' => {

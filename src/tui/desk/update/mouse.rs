@@ -59,10 +59,11 @@ pub fn point(state: &mut State, mouse: Mouse, at: (u16, u16)) -> Vec<Effect> {
             let title = bars::tab_at(state, &placed, at.0);
             return title.map_or_else(Vec::new, |pane| windows::close(state, pane));
         }
-        Mouse::Drag if state.panes.focus() == placed.shown => match hit(state, &placed, position) {
-            Some(pick) => in_pane(state, placed.shown, &Action::Pick(pick, Picked::Dragged)),
-            None => {}
-        },
+        Mouse::Drag if state.panes.focus() == placed.shown => {
+            if let Some(pick) = hit(state, &placed, position) {
+                in_pane(state, placed.shown, &Action::Pick(pick, Picked::Dragged));
+            }
+        }
         Mouse::Drag | Mouse::Release | Mouse::Middle => {}
     }
     Vec::new()

@@ -8,6 +8,7 @@ use crate::tui::base::paint::{centred, clear, frame, note, put, put_end, style_r
 use crate::tui::base::text::{fit, grouped, neutralise, width};
 use crate::tui::base::theme::Slot;
 use crate::tui::data::Data;
+use crate::tui::layers::Struck;
 use crate::tui::widgets::frame::input_line;
 
 /// Columns of a step inwards.
@@ -27,16 +28,16 @@ fn rows(lens: &Lens, body: Rect) -> (Rect, usize) {
     (area, (lens.selected + 1).saturating_sub(usize::from(height)))
 }
 
-/// The row at a place of the screen, `Some(None)` on the rest of the overlay.
+/// The row at a place of the screen.
 #[must_use]
-pub fn row_at(lens: &Lens, body: Rect, (column, row): (u16, u16)) -> Option<Option<usize>> {
+pub fn row_at(lens: &Lens, body: Rect, (column, row): (u16, u16)) -> Struck {
     let at = Position::new(column, row);
     if !place(body).contains(at) {
-        return None;
+        return Struck::Outside;
     }
     let (area, first) = rows(lens, body);
     let index = area.contains(at).then(|| first + usize::from(row - area.y));
-    Some(index.filter(|index| *index < lens.rows.len()))
+    Struck::inside(index.filter(|index| *index < lens.rows.len()))
 }
 
 /// Paints the overlay.

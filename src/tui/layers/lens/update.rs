@@ -16,6 +16,7 @@ use crate::tui::base::key::Scope;
 use crate::tui::base::kind::SCRIPT;
 use crate::tui::data::Data;
 use crate::tui::data::document::Document;
+use crate::tui::layers::Struck;
 use crate::tui::pane::ask::Change;
 use crate::tui::pane::{Ask, Layer, Turn};
 
@@ -117,12 +118,13 @@ impl Layer for Lens {
 
     fn press(&mut self, at: (u16, u16), _turn: &mut Turn<&Data>, body: Rect) -> Option<Action> {
         match row_at(self, body, at) {
-            None => Some(Action::Cancel),
-            Some(Some(index)) if index == self.selected => Some(Action::Go(Go::Right)),
-            Some(index) => {
-                self.selected = index.unwrap_or(self.selected);
+            Struck::Outside => Some(Action::Cancel),
+            Struck::Entry(index) if index == self.selected => Some(Action::Go(Go::Right)),
+            Struck::Entry(index) => {
+                self.selected = index;
                 None
             }
+            Struck::Frame => None,
         }
     }
 

@@ -9,6 +9,7 @@ use crate::tui::base::paint::{centred, clear, frame, highlighted, put, put_end, 
 use crate::tui::base::text::{fit, neutralise, width};
 use crate::tui::base::theme::Slot;
 use crate::tui::data::Data;
+use crate::tui::layers::Struck;
 use crate::tui::widgets::frame::input_line;
 
 fn place(body: Rect) -> Rect {
@@ -21,19 +22,19 @@ fn view(palette: &Palette, height: usize, needs: bool) -> (usize, usize) {
     ((palette.selected + 1).saturating_sub(rows), rows)
 }
 
-/// The entry at a place of the screen by its index, `Some(None)` on the rest of the overlay.
+/// The entry at a place of the screen.
 #[must_use]
-pub fn entry_at(palette: &Palette, body: Rect, (column, row): (u16, u16)) -> Option<Option<usize>> {
+pub fn entry_at(palette: &Palette, body: Rect, (column, row): (u16, u16)) -> Struck {
     let area = place(body);
     if !area.contains(ratatui::layout::Position::new(column, row)) {
-        return None;
+        return Struck::Outside;
     }
     let entries = palette.entries();
     let height = usize::from(area.height).saturating_sub(2);
     let needs = matches!(entries.get(palette.selected), Some((Entry::Script(_), _))) && height > 4;
     let (first, rows) = view(palette, height, needs);
     let line = usize::from(row - area.y).checked_sub(2).filter(|l| *l < rows);
-    Some(line.map(|l| first + l).filter(|i| *i < entries.len()))
+    Struck::inside(line.map(|l| first + l).filter(|i| *i < entries.len()))
 }
 
 /// Paints the overlay.

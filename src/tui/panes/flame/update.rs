@@ -40,7 +40,7 @@ pub fn act(pane: &mut FlamePane, turn: &mut Turn<&Data>, action: &Action, area: 
         Action::Filter(text) => pane.search.set(text, &pane.feed),
         _ => {
             if let Some(intent) = Intent::of(action) {
-                return own(pane, turn, intent);
+                own(pane, turn, intent);
             }
         }
     }

@@ -32,9 +32,9 @@ fn lines(episode: &Episode, columns: usize) -> Vec<String> {
     for line in report::report(episode).lines() {
         let line = neutralise_line(line).into_owned();
         if crate::tui::base::text::width(&line) > columns {
-            lines.extend(wrap(&line, columns))
+            lines.extend(wrap(&line, columns));
         } else {
-            lines.push(line)
+            lines.push(line);
         }
     }
     if !episode.others.is_empty() {

@@ -313,7 +313,7 @@ fn copied(pane: &LatencyPane, turn: &mut Turn<&Data>) {
         Some(episode) => Some(crate::output::latency::report::report(episode)),
         None => Shown::of(turn.data()).map(|shown| table::text(pane, &shown)),
     };
-    copy(turn, text)
+    copy(turn, text);
 }
 
 /// What bears on the figures, in full.

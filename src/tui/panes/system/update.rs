@@ -36,16 +36,16 @@ pub fn act(pane: &mut SystemPane, action: &Action, turn: &mut Turn<&Data>, area:
             let again = *picked == Picked::Again && pane.selected == *row;
             pane.selected = *row;
             if again {
-                return accept(pane, turn);
+                accept(pane, turn);
             }
         }
         Action::Pick(Pick::Heading { column, .. }, _) => sort(pane, *column),
         Action::Table(Table::Sort) => sort(pane, (pane.sort[pane.order()] + 1) % columns(pane.view).len()),
         Action::Table(Table::Reverse) => pane.descending[pane.order()] ^= true,
-        Action::Accept => return accept(pane, turn),
+        Action::Accept => accept(pane, turn),
         _ => {
             if let Some(intent) = Intent::of(action) {
-                return own(pane, turn, intent);
+                own(pane, turn, intent);
             }
         }
     }

@@ -67,7 +67,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, Wrong> {
         if c.is_whitespace() || c == ';' {
             at += c.len_utf8();
         } else if let Some(sign) = SIGNS.iter().find(|sign| text[at..].starts_with(**sign)) {
-            found.push((at, Token::Sign(*sign)));
+            found.push((at, Token::Sign(sign)));
             at += sign.len();
         } else if c == '"' || c == '\'' {
             let end = text[at + 1..].find(c).map(|end| at + end + 2);
