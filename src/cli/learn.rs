@@ -21,9 +21,10 @@ use trial::{End, Trial};
 
 /// Learn to trace, by lessons that grade themselves.
 ///
-/// Each lesson explains something, asks for a script, and grades it: a small load runs with amounts of its own each time,
-/// and what the script's maps and events hold at the end is compared with what the load has done. How the script is written
-/// does not matter. Without the rights to trace most lessons run on recordings that the program has with it.
+/// Each lesson explains something, asks for a script, and grades it: a small load runs with amounts
+/// of its own each time, and what the script's maps and events hold at the end is compared with what
+/// the load has done. How the script is written does not matter. Without the rights to trace most
+/// lessons run on recordings that the program has with it.
 ///
 /// Examples:
 ///

@@ -13,6 +13,7 @@
 //! // bundled: opensnoop      runs this script of the folder `scripts` instead of the file's own
 //! // needs: kprobe           what the kernel must have; see needs.rs
 //! // exit: 3                 exit code, 0 unless said
+//! // partial: text           3 will do, too, where standard error has this: some kernels lose what others don't
 //! // expect: text            the next line of standard output, exactly
 //! // match: regex            the next line, by a regular expression over the whole line
 //! // absent: regex           no line of standard output is like this
@@ -59,6 +60,8 @@ pub struct Case {
     pub stderr: Vec<String>,
     pub no_stderr: Vec<String>,
     pub loose: bool,
+    /// Standard error of a kernel that loses something: the exit code is 3 then.
+    pub partial: Option<String>,
     pub any_order: bool,
 }
 
@@ -117,6 +120,7 @@ fn directive(case: &mut Case, text: &str) -> Result<(), String> {
         "bundled" => super::bundled::put_in(case, value.trim())?,
         "needs" => case.needs.extend(words()),
         "exit" => case.exit = value.trim().parse().map_err(|e| format!("exit: {e}"))?,
+        "partial" => case.partial = Some(value.to_owned()),
         "expect" => case.lines.push(Line::Exact(value.to_owned())),
         "match" => case.lines.push(pattern(value)?),
         "absent" => case.absent.push(pattern(value)?),

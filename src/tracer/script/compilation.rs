@@ -140,6 +140,7 @@ pub struct CompileFigures {
     /// Maps.
     pub maps: u32,
     /// Something was left out of what a pattern matches.
+    #[serde(default)]
     pub left_out: bool,
 }
 

@@ -55,7 +55,7 @@ const fn waits(name: &'static str, script: &'static str, load: &'static str) -> 
         load,
         "perf stat, with a filter by the kind of wait",
         &[
-            Within("@", "0.9*perf-20", "perf"),
+            Within("@", "0.9*perf-20", "1.01*perf+5"),
             By(|seen| {
                 let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
                 let waits = seen.seen("@")?;
